@@ -1,4 +1,4 @@
-//! Arguments of tools: their schema, and what is said when they do not fit it.
+//! Arguments of tools: schemas, and error messages for arguments that do not match them.
 
 use althing_engine::screen::repeated;
 use schemars::JsonSchema;
@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 
 use crate::error::Error;
 
-/// The schema of a type, without what only costs the reader tokens.
+/// The schema of a type, shortened to save tokens.
 pub fn schema<A: JsonSchema>() -> Map<String, Value> {
     let settings = SchemaSettings::draft2020_12().with(|settings| {
         settings.inline_subschemas = true;
@@ -19,13 +19,13 @@ pub fn schema<A: JsonSchema>() -> Map<String, Value> {
     std::mem::take(schema)
 }
 
-/// Titles and formats repeat what names and types say; what may be left out is not said to be
-/// null as well.
+/// Removes titles and formats, which repeat names and types, and the null alternative of optional
+/// arguments.
 fn trim(schema: &mut Map<String, Value>, outermost: bool) {
     for key in ["title", "format", "default"] {
         schema.remove(key);
     }
-    // No count is below nothing.
+    // A minimum of 0 goes without saying: counts are unsigned.
     if schema.get("minimum").is_some_and(|least| *least == 0) {
         schema.remove("minimum");
     }
@@ -40,7 +40,7 @@ fn trim(schema: &mut Map<String, Value>, outermost: bool) {
         let first = first.clone();
         schema.insert("type".to_owned(), first);
     }
-    // A choice among words that each have a description is a choice among words.
+    // A choice of described words is shortened to a list of the words.
     if let Some(Value::Array(choices)) = schema.get("oneOf") {
         let words: Option<Vec<Value>> =
             choices.iter().map(|choice| choice.get("const").cloned()).collect();
@@ -64,7 +64,7 @@ fn trim(schema: &mut Map<String, Value>, outermost: bool) {
     }
 }
 
-/// Says what is wrong with arguments in words a model can act on.
+/// Checks arguments against a schema. The error names the argument and the accepted values.
 pub fn check(
     tool: &str,
     schema: &Map<String, Value>,
@@ -95,7 +95,7 @@ pub fn check(
     Ok(())
 }
 
-/// What sort of value an argument takes, as far as words differ.
+/// The sort of value an argument takes, as error messages tell them apart.
 enum Kind {
     Text,
     Texts,

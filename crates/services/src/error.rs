@@ -46,11 +46,11 @@ struct Parts {
     message: String,
     details: Value,
     facts: Facts,
-    /// The way out, where that is not what the rule says in general.
+    /// A hint of its own; without one, the rule's applies.
     hint: Option<Cow<'static, str>>,
     /// The name a dialect has for this failure, shown in place of the kind's.
     label: Option<&'static str>,
-    /// Title and text for hosts that only show text, where those are not message and hint.
+    /// Title and text for hosts that only show text; without them, message and hint are shown.
     wording: Option<(String, String)>,
     source: Option<Box<dyn std::error::Error + Send + Sync>>,
 }
@@ -75,17 +75,17 @@ impl Error {
         Error::new(ErrorKind::Usage, Rule::Usage, message)
     }
 
-    /// Input that cannot be read, in the reader's words, without the secrets that these repeat.
+    /// Input that cannot be parsed: the parser's message, with secrets masked.
     pub fn unreadable(error: impl fmt::Display) -> Self {
         Error::usage(masked(&error.to_string()))
     }
 
-    /// Input that cannot be used, by a rule of its own.
+    /// Input that cannot be used, citing this rule.
     pub fn misuse(rule: Rule, message: impl Into<String>) -> Self {
         Error::new(ErrorKind::Usage, rule, message)
     }
 
-    /// A rule says no before anything is asked of the runtime.
+    /// A refusal by a rule, before a command is issued.
     pub fn refused(rule: Rule, message: impl Into<String>) -> Self {
         Error::new(ErrorKind::Refused, rule, message)
     }
@@ -105,12 +105,12 @@ impl Error {
         Error::new(ErrorKind::Unavailable, Rule::StoreUnavailable, message)
     }
 
-    /// A trail, a proof or a head that does not hold.
+    /// A trail, a proof or a head that fails verification.
     pub fn integrity(rule: Rule, message: impl Into<String>) -> Self {
         Error::new(ErrorKind::Integrity, rule, message)
     }
 
-    /// A requirement of the protocol that does not hold here.
+    /// A requirement of the protocol that is not met.
     pub fn unmet(message: impl Into<String>) -> Self {
         Error::new(ErrorKind::Unmet, Rule::Conformance, message)
     }
@@ -120,7 +120,7 @@ impl Error {
         Error::new(ErrorKind::Defect, Rule::StoreUnavailable, message)
     }
 
-    /// A reply or an answer of another type than the request has.
+    /// A reply of another type than the request expects.
     pub fn unexpected(what: &impl fmt::Debug) -> Self {
         Error::defect(format!("an unexpected answer: {what:?}"))
     }
@@ -206,7 +206,7 @@ impl Error {
         self
     }
 
-    /// The same error in other words. Its cause is dropped, because that says it in the old ones.
+    /// The same error with another message. Its cause is dropped, because it repeats the old one.
     #[must_use]
     pub fn reworded(mut self, words: impl FnOnce(&str) -> String) -> Self {
         self.0.message = words(&self.0.message);
@@ -222,7 +222,7 @@ impl Error {
     }
 
     /// The same error. A refusal is recorded in the caller's name, because it rests on something
-    /// that the kernel cannot see; if that fails, the error says why.
+    /// that the kernel cannot see. If recording fails, returns that error instead.
     #[must_use]
     pub fn recorded(self, client: &Client, command: &str) -> Self {
         let kind = match self.0.kind {
@@ -282,7 +282,7 @@ impl Error {
         &self.0.facts.held
     }
 
-    /// The way out: the error's own hint, or that of its rule.
+    /// The hint: the error's own, or that of its rule.
     pub fn way_out(&self) -> &str {
         self.0.hint.as_deref().unwrap_or(self.0.rule.way_out())
     }
@@ -310,7 +310,7 @@ impl Error {
     pub fn text(&self) -> Value {
         let (title, text) = match &self.0.wording {
             Some((title, text)) => (title.as_str(), text.as_str()),
-            // The message says what is wrong; how to call tools is in their list.
+            // The message is enough: the list of tools says how to call them.
             None if self.0.kind == ErrorKind::Usage => (self.message(), ""),
             None => (self.message(), self.0.rule.way_out()),
         };

@@ -14,7 +14,7 @@ use crate::memory::SearchCache;
 /// The name of a host that does not say who it is.
 pub const UNNAMED: &str = "mcp-client";
 
-/// Where a project is and how it is to be worked on.
+/// The location of a project and the options to open it with.
 #[derive(Clone)]
 pub struct Setup {
     /// The state folder.
@@ -32,9 +32,9 @@ pub struct Setup {
 /// The host that asks.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Host {
-    /// What it calls itself.
+    /// The name it gives itself.
     pub name: Option<String>,
-    /// Its version, as it says.
+    /// The version it reports.
     pub version: Option<String>,
 }
 
@@ -43,13 +43,13 @@ pub struct Host {
 pub struct Identity {
     /// The agent.
     pub agent: AgentName,
-    /// What the dialect calls it.
+    /// The name the dialect shows it by.
     pub shown: String,
-    /// What sort of agent it is.
+    /// Its role: the last part of its HAID, or its name.
     pub role: String,
-    /// For whom it works, if that is known.
+    /// The person it works for, if known.
     pub human: Option<String>,
-    /// The host it speaks through.
+    /// The host it is connected through.
     pub host: Host,
 }
 
@@ -79,7 +79,7 @@ impl Project {
         Project { warnings: warnings.clone(), ..self }
     }
 
-    /// Where it is and how it is worked on.
+    /// The location and the options.
     pub fn setup(&self) -> &Setup {
         &self.setup
     }
@@ -149,7 +149,7 @@ impl Project {
     }
 }
 
-/// What an agent says of itself when it registers.
+/// The registration of an agent.
 fn about(who: &Identity) -> agent::Register {
     let Host { name, version } = &who.host;
     let short = |text: &Option<String>| text.as_deref().and_then(label);
@@ -161,7 +161,7 @@ fn about(who: &Identity) -> agent::Register {
     }
 }
 
-/// Makes a label of what a host says: one short line.
+/// Makes a label of a host's text: one short line.
 pub(crate) fn label(text: &str) -> Option<Label> {
     let text: String = text.chars().filter(|c| !c.is_control()).take(32).collect();
     Label::new(text.trim()).ok()

@@ -46,7 +46,7 @@ pub struct Options {
     pub store_bytes_max: Option<u64>,
     /// Age after which ended workspaces are archived automatically; never, if not set.
     pub compact_after: Option<Span>,
-    /// What is done about text that looks like a secret.
+    /// How text that looks like a secret is treated.
     pub screening: Screening,
     /// A projection of the trail that is kept up to date.
     pub projection: Option<Arc<dyn Projection>>,

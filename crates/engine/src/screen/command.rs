@@ -47,8 +47,8 @@ pub(crate) fn name(name: &str) -> Vec<SecretFound> {
     leaks("agent", scan(own)).collect()
 }
 
-/// Refuses text of a command that the runtime issues by itself on somebody's word. There is nobody to
-/// record the refusal of.
+/// Refuses text of a command that the runtime issues by itself on somebody's word. There is nobody
+/// to record the refusal of.
 pub(crate) fn check(screening: Screening, field: &str, text: &str) -> Result<(), EngineError> {
     let found: Vec<SecretFound> = leaks(field, scan_named(field, text)).collect();
     let Some(first) = found.first().filter(|_| screening == Screening::Strict) else {

@@ -15,7 +15,7 @@ use crate::context::ProjectContext;
 use crate::error::Error;
 use crate::project::Identity;
 
-/// How much of a hand-off record is read, in bytes.
+/// Largest part of a hand-off record that is read, in bytes.
 const RECORD_BYTES_MAX: usize = 64 * 1024;
 
 /// Arguments of `read_capsules`.
@@ -67,8 +67,8 @@ pub fn read(
     Ok(json!({ "count": capsules.len(), "capsules": capsules }))
 }
 
-/// The hand-off records that people and agents left, by name. A folder that is not there has
-/// none. Links are not followed: they may lead out of the project.
+/// The hand-off records in the planning folder, sorted by name; empty if the folder is missing.
+/// Links are not followed: they may lead out of the project.
 fn completed(planning: &Path) -> Vec<Capsule> {
     let ledger = planning.join("ledger");
     let folder = ledger.join("completed");
@@ -94,7 +94,7 @@ fn completed(planning: &Path) -> Vec<Capsule> {
     paths.iter().filter(is_record).filter_map(record).collect()
 }
 
-/// What a record says. Of one that is too long the beginning, and that it was cut.
+/// The text of a record. A long one is cut, with a note at the end.
 fn body(path: &Path) -> std::io::Result<String> {
     let mut bytes = Vec::new();
     let file = std::fs::File::open(path)?;
@@ -108,7 +108,7 @@ fn body(path: &Path) -> std::io::Result<String> {
     Ok(text)
 }
 
-/// A capsule as its file has it.
+/// The text of a capsule's file.
 pub fn written_out(capsule: &CapsuleView) -> String {
     let depends: Vec<String> = capsule.depends.iter().map(ToString::to_string).collect();
     render(&Said {

@@ -87,7 +87,7 @@ pub fn make(
     }))
 }
 
-/// The command that a claim stands for.
+/// Builds the command for a claim.
 fn open(ledger: &Ledger, who: &Identity, args: &MakeClaim) -> Result<Open, Error> {
     let unusable = |error: &dyn std::fmt::Display| Error::usage(format!("make_claim: {error}"));
     let surfaces: Result<Vec<Surface>, _> =
@@ -116,7 +116,7 @@ pub fn release(
 ) -> Result<Value, Error> {
     let (whose, shown) = match args.haid {
         None => (who.agent.clone(), who.shown.clone()),
-        // A HAID says itself whose it is; any other name has to be one that is known.
+        // A HAID identifies its agent; any other name must be registered.
         Some(text) if Haid::new(&text).is_ok() => (named(&text)?, text),
         Some(text) => (registered(context, "haid", &text)?, text),
     };
@@ -137,9 +137,9 @@ fn leases(engine: &Engine, holder: Option<Principal>) -> Result<Vec<LeaseView>, 
     }
 }
 
-/// A collision in the words of the ledger.
+/// Words a collision as the ledger does.
 fn collided(engine: &Engine, refusal: Refusal) -> Error {
-    // Which task each is held for is not said with the refusal; without it the rest still holds.
+    // The refusal does not name the tasks of the holders. If they cannot be read, `?` stands for them.
     let held = leases(engine, None).unwrap_or_default();
     let task = |collision: &Collision| {
         let lease = held.iter().find(|lease| lease.lease == collision.lease);

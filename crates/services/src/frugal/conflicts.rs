@@ -41,22 +41,23 @@ const COMMAND: &str = "dispute.raise";
 /// The branches of a conflict.
 struct Branches {
     conflict: Branch,
-    /// There may be nothing to keep.
+    /// One branch for each work tree with displaced work; empty if there is none.
     displaced: Vec<Branch>,
-    /// What lies under the surfaces and was not kept.
+    /// Files under the surfaces that no branch keeps.
     left: Vec<Left>,
 }
 
-/// What the record says besides what was given.
+/// Facts of the conflict record that are not arguments.
 struct Record {
     id: Handle,
     surfaces: Surfaces,
     at: Timestamp,
-    /// Where it lies below the folder of such files.
+    /// The path of the record below the planning folder.
     path: String,
 }
 
-/// Puts a conflict over surfaces before people, on branches of its own.
+/// Raises a conflict over surfaces: records it, and puts the record and the displaced work on
+/// branches for people to review.
 pub fn raise(
     ledger: &Ledger,
     context: &ProjectContext,
@@ -74,7 +75,7 @@ pub fn raise(
         None
     };
     not_raised_yet(context, &record.id)?;
-    // What is written on a branch is looked through before there is one.
+    // The text is screened for secrets before it is written on a branch.
     context.client()?.check_text(Command::DisputeRaise(command(&args, &record, None)?))?;
     let git = Git::new(&context.setup().root, &who.shown);
     let branches = match &scratch {
@@ -93,7 +94,7 @@ pub fn raise(
         }
     })?;
     let Record { path, .. } = record;
-    // The files for people are kept only where somebody asked for them, and no link is followed.
+    // The planning files exist only if somebody asked for them.
     let is_written_out = ledger.planning.join(&path).is_file();
     let left: Vec<Value> = branches.iter().flat_map(|made| &made.left).map(left_out).collect();
     let on_branch = branches
@@ -131,7 +132,7 @@ fn left_out(left: &Left) -> Value {
     json!({ "path": left.path, "why": left.why })
 }
 
-/// What there is now, and what to do with it.
+/// Describes the next step for a person: push the branch and open a pull request.
 fn next_step(args: &RaiseConflict, path: &str, branches: Option<&Branches>) -> String {
     let Some(made) = branches else {
         return format!("no git repository, so there is no branch conflict/{}", args.id);
@@ -149,7 +150,7 @@ fn next_step(args: &RaiseConflict, path: &str, branches: Option<&Branches>) -> S
 }
 
 impl Branches {
-    /// Takes back what was made for a record that was not. The work itself is still where it was.
+    /// Removes the branches of a conflict that could not be recorded. The work itself is untouched.
     fn take_back(&self, git: &Git) {
         for made in self.displaced.iter().chain([&self.conflict]) {
             git.take_back(made);
@@ -166,7 +167,7 @@ fn surfaces(given: &[String]) -> Result<Surfaces, Error> {
     Surfaces::new(list.map_err(|error| unusable(&error))?).map_err(|error| unusable(&error))
 }
 
-/// Whose work gives way: as it is said, else the one other agent that holds any of it.
+/// The agent whose work is displaced: the one named, else the only other holder of the surfaces.
 fn displaced(
     context: &ProjectContext,
     who: &Identity,
@@ -222,7 +223,7 @@ fn branch_out(
         who.shown
     );
     made.conflict.commit = draft.commit(&message, made.conflict.before.as_deref())?;
-    // The work first: a record that names a branch is on one only if that branch is there.
+    // The work comes first, so that the record never names a branch that does not exist.
     for branch in made.displaced.iter().chain([&made.conflict]) {
         if let Err(error) = git.put(branch) {
             made.take_back(git);
@@ -232,7 +233,7 @@ fn branch_out(
     Ok(made)
 }
 
-/// Where the record lies among the files of the repository.
+/// The path of the record within the repository.
 fn path_in_tree(ledger: &Ledger, context: &ProjectContext, relative: &str) -> String {
     let inside = ledger.planning.strip_prefix(&context.setup().root).ok();
     let names: Option<Vec<&str>> =
@@ -243,7 +244,7 @@ fn path_in_tree(ledger: &Ledger, context: &ProjectContext, relative: &str) -> St
     }
 }
 
-/// The command that puts it on record.
+/// Builds the command that records the conflict.
 fn command(
     args: &RaiseConflict,
     record: &Record,
@@ -283,7 +284,7 @@ fn also(displaced: &[Branch]) -> Vec<String> {
     displaced.iter().skip(1).map(|branch| branch.name.clone()).collect()
 }
 
-/// What was not kept, a line each, as many as are recorded.
+/// Lists the files that were not kept, one line each, up to the number an entry may hold.
 fn not_preserved(left: &[Left]) -> Vec<String> {
     let line = |left: &Left| dispute::NotPreserved::lossy(&left.line()).to_string();
     if left.len() <= dispute::NOT_PRESERVED_MAX {
@@ -293,7 +294,7 @@ fn not_preserved(left: &[Left]) -> Vec<String> {
     named.iter().map(line).chain([format!("and {} more", more.len())]).collect()
 }
 
-/// The record, for people to review.
+/// The text of the record's file.
 fn file(
     args: &RaiseConflict,
     record: &Record,

@@ -1,5 +1,5 @@
-//! The arguments of the verbs. Their schemas are made from these types, and what is taken as well;
-//! other spellings are understood, for callers who know the protocol from elsewhere.
+//! The arguments of the verbs. Schemas and parsers are made from these types. Other spellings are
+//! accepted, for callers who know other implementations of the protocol.
 
 use althing_dialects::memory::entity;
 use althing_dialects::memory::form;
@@ -21,7 +21,7 @@ use super::ignored_arguments::without_effect;
 use super::names::names;
 use crate::error::Error;
 
-/// What somebody sits down for.
+/// The purpose of a `work` call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum Intent {
@@ -31,7 +31,7 @@ pub(super) enum Intent {
     Review,
 }
 
-/// What to read.
+/// The view that `context` returns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum Sight {
@@ -42,7 +42,8 @@ pub(super) enum Sight {
     Delta,
 }
 
-/// Who and where, as others say it: who asks is settled by the channel, and the project too.
+/// The caller and the project, as arguments name them. The channel decides both; these are only
+/// checked against it.
 pub(super) struct CallerArguments {
     pub(super) project: Option<String>,
     pub(super) agent: Option<String>,
@@ -56,7 +57,7 @@ pub(super) struct Work {
     pub(super) scope: Option<String>,
     #[serde(rename = "planId", alias = "plan_id")]
     pub(super) plan: Option<String>,
-    /// What you are about to do.
+    /// The task at hand.
     pub(super) task: Option<String>,
     /// Go on despite a conflict, without a claim.
     #[serde(default)]
@@ -148,7 +149,7 @@ pub(super) struct Create {
                        contract; claim: scope, ttl."
     )]
     pub(super) data: Map<String, Value>,
-    /// Repeating it repeats nothing.
+    /// Makes retries safe.
     #[serde(alias = "client_request_id")]
     pub(super) request_id: Option<String>,
 }
@@ -176,7 +177,7 @@ pub(super) struct Transition {
     pub(super) to: Option<String>,
     pub(super) status: Option<String>,
     pub(super) reason: Option<String>,
-    /// With an assignment or claim: what becomes of its plan, done or blocked.
+    /// With an assignment or claim: the new state of its plan, done or blocked.
     #[serde(rename = "planStatus", alias = "plan_status", default, deserialize_with = "plan_end")]
     #[schemars(with = "Option<String>")]
     pub(super) plan_status: Option<PlanStatus>,
@@ -192,7 +193,7 @@ pub(super) struct Transition {
     #[serde(default)]
     #[schemars(with = "Option<Vec<Map<String, Value>>>")]
     pub(super) artifacts: Few<Artifact, 64>,
-    /// A step that the table does not have, for whoever may.
+    /// Force a step that the lifecycle lacks, if you may.
     #[serde(default)]
     pub(super) forced: bool,
     #[serde(alias = "client_request_id")]
@@ -249,7 +250,7 @@ macro_rules! objects {
 
 objects! { filter data patch }
 
-/// How the beginning of a delta is written.
+/// The accepted forms of `since`.
 pub(super) const FORMS: &str = "write how long ago (30m, 2h, 1d), a time (2026-06-11T12:07Z), the id \
                                 of a session (ws_…) or the number of an entry of the trail (120)";
 
@@ -262,8 +263,8 @@ fn text_or_number<'de, D: Deserializer<'de>>(reader: D) -> Result<Option<String>
     }
 }
 
-/// What every verb takes besides its own arguments, and its schema leaves out: who asks and where is
-/// settled by the channel, and a request's id says nothing where nothing is changed.
+/// Arguments that every verb accepts but no schema lists: the channel decides caller and project,
+/// and a request id has no effect on verbs that only read.
 const BESIDES: [&str; 5] = ["project", "agent", "agentId", "client_request_id", "request_id"];
 
 /// Reads a text that was given under this name.
@@ -276,7 +277,7 @@ pub(super) fn label(name: &str, given: &str) -> Result<Label, Error> {
     Label::new(given).map_err(|error| Error::unreadable(format!("'{name}': {error}")))
 }
 
-/// A number as it was asked for, which has to be at least one.
+/// Checks that a number is between 1 and a maximum.
 pub(super) fn within(
     name: &str,
     asked: Option<usize>,
@@ -290,7 +291,7 @@ pub(super) fn within(
     }
 }
 
-/// Who and where, as the arguments of any verb say it.
+/// Reads the arguments that name the caller and the project.
 pub(super) fn caller_arguments(verb: Verb, given: &Value) -> Result<CallerArguments, Error> {
     let one = |name: &str| match &given[name] {
         Value::Null => Ok(None),
@@ -304,26 +305,26 @@ pub(super) fn caller_arguments(verb: Verb, given: &Value) -> Result<CallerArgume
     })
 }
 
-/// The arguments with the id of the request by one name, since both are in use.
+/// Renames `request_id` to `client_request_id`; both are in use.
 pub(super) fn with_request_id(given: &Value) -> Result<Value, Error> {
     let mut given = given.clone();
     let Some(own) = given.as_object_mut() else { return Ok(given) };
     let Some(id) = own.remove("request_id").filter(|id| !id.is_null()) else { return Ok(given) };
     let known = own.entry("client_request_id").or_insert(Value::Null);
     if !known.is_null() && *known != id {
-        let message = "'request_id' and 'client_request_id' are the same; name one";
+        let message = "'request_id' and 'client_request_id' mean the same; give one";
         return Err(Error::usage(message));
     }
     *known = id;
     Ok(given)
 }
 
-/// Reads arguments, and says what is wrong with them in words one can act on.
+/// Reads arguments. Errors name the argument and the accepted values.
 pub(super) fn read<A: DeserializeOwned>(verb: Verb, given: &Value) -> Result<A, Error> {
     let (tool, schema) = (verb.tool(), verb.schema());
     let wrong = |message: String| Error::usage(format!("{tool}: {message}"));
     let Value::Object(given) = given else {
-        return Err(wrong("arguments are an object".to_owned()));
+        return Err(wrong("arguments must be an object".to_owned()));
     };
     let empty = Map::new();
     let properties = schema.get("properties").and_then(Value::as_object).unwrap_or(&empty);
@@ -365,20 +366,20 @@ pub(super) fn read<A: DeserializeOwned>(verb: Verb, given: &Value) -> Result<A, 
         match (form::Said::read(&error), culprit::<A>(&given)) {
             (form::Said::Ours(said), _) => wrong(said),
             (said, Some(name)) => wrong(said.about(name, &expected(&error))),
-            (_, None) => wrong("the arguments do not fit together".to_owned()),
+            (_, None) => wrong("these arguments cannot be combined".to_owned()),
         }
     })
 }
 
-/// What says by itself what is wrong with it.
+/// Arguments whose own reader reports errors.
 const READS_ITSELF: [&str; 6] = ["data", "entity", "filter", "patch", "since", "ttl"];
 
 fn one_of(choices: &[&str]) -> String {
     format!(" one of {}", choices.join(", "))
 }
 
-/// A value as it is spelt here: some callers put switches into a string first, and words of several
-/// parts are written with dashes at the command line.
+/// Normalizes a value: some callers send booleans as strings, and the command line writes words
+/// with dashes.
 fn spelt(property: Option<&Value>, value: &Value) -> Value {
     let (Some(property), Some(text)) = (property, value.as_str()) else { return value.clone() };
     let word = text.trim().replace('-', "_");
@@ -389,7 +390,7 @@ fn spelt(property: Option<&Value>, value: &Value) -> Value {
     }
 }
 
-/// The argument without which the others could be read.
+/// The argument that cannot be read: the others can be without it.
 fn culprit<A: DeserializeOwned>(given: &Map<String, Value>) -> Option<&str> {
     let is_culprit = |name: &&String| {
         let mut rest = given.clone();
@@ -399,7 +400,7 @@ fn culprit<A: DeserializeOwned>(given: &Map<String, Value>) -> Option<&str> {
     given.keys().find(is_culprit).map(String::as_str)
 }
 
-/// What the reader wanted instead, in plain words.
+/// The values the parser expected, in plain words.
 fn expected(error: &str) -> String {
     let wanted = error.rsplit("expected ").next().unwrap_or_default();
     let choices: Vec<&str> = wanted.split('`').skip(1).step_by(2).collect();
@@ -426,7 +427,7 @@ mod tests {
     use crate::memory::{coordinate, dispatch, harvest, loops, sweep};
     use std::collections::BTreeSet;
 
-    /// Other spellings of what stands in the schemas.
+    /// Accepted spellings, with the name in the schema.
     const SPELLINGS: [(&str, &str); 18] = [
         ("allow_outside", "allowOutside"),
         ("assignment_id", "assignmentId"),
@@ -448,7 +449,7 @@ mod tests {
         ("thread_id", "threadId"),
     ];
 
-    /// What the reader of a verb takes.
+    /// The names that the parser of a verb accepts.
     fn taken(verb: Verb) -> &'static [&'static str] {
         match verb {
             Verb::Work => names::<Work>(),

@@ -1,4 +1,4 @@
-//! Claims: leases of the kernel, in the words of this dialect. Those of every door are seen.
+//! Claims: the kernel's leases as this dialect shows them, including those of other doors.
 
 use althing_dialects::frugal::planning::called;
 use althing_dialects::memory::entity;
@@ -18,12 +18,12 @@ use super::session::Present;
 use super::trail::{WINDOW, entry_at, moment_of};
 use crate::error::Error;
 
-/// How long a claim of this dialect lasts where nothing is said, in seconds.
+/// Default duration of a claim, in seconds.
 pub(super) const TTL_SECS: u64 = 4 * 60 * 60;
-/// A claim that was renewed or opened within so many seconds is young.
+/// Age up to which an opened or renewed claim is young, in seconds.
 const YOUNG_SECS: u64 = 30 * 60;
 
-/// A lease as a claim, live or over.
+/// A live or ended lease, as a claim.
 #[derive(Clone, Debug)]
 pub(super) struct Claim {
     pub(super) id: RecordId,
@@ -38,7 +38,7 @@ pub(super) struct Claim {
     pub(super) expires_at: Timestamp,
     pub(super) updated_at: Timestamp,
     opened_by: EntryId,
-    /// The entries that opened and ended it, where the trail was read for it.
+    /// The entries that opened and ended it, if the trail was read.
     entry: Option<u64>,
     ended_by: Option<u64>,
     reason: Option<String>,
@@ -67,13 +67,13 @@ impl Claim {
         }
     }
 
-    /// What it covers, as one text.
+    /// Its surfaces, as one text.
     pub(super) fn scope(&self) -> String {
         let all: Vec<&str> = self.surfaces.iter().map(Surface::as_str).collect();
         all.join(", ")
     }
 
-    /// Whether it covers a part of what surfaces cover.
+    /// Whether it overlaps surfaces.
     pub(super) fn meets(&self, wanted: &Surfaces) -> bool {
         let any = |held: &Surface| wanted.as_slice().iter().any(|own| own.meets(held));
         self.surfaces.iter().any(any)
@@ -100,8 +100,8 @@ impl Claim {
         Ok(item)
     }
 
-    /// The same as one of many: the entry that opened it goes by its id, for which nobody has to
-    /// look into the trail.
+    /// The claim as an item of a list. The opening entry is named by its id, which needs no look-up
+    /// in the trail.
     pub(super) fn listed(&self, present: &Present) -> Value {
         let kind = if matches!(self.holder, Principal::User(_)) { "human" } else { "agent" };
         let holder = called(&self.holder);
@@ -143,7 +143,7 @@ impl Claim {
         item
     }
 
-    /// What is known of whoever holds it.
+    /// Whether its holder was active lately: `young`, `live` or `silent`.
     fn liveness(&self, present: &Present) -> &'static str {
         let heard = match &self.holder {
             Principal::Agent(name) => present.state.agent(name).map(|agent| agent.heard_at),
@@ -159,7 +159,7 @@ impl Claim {
         }
     }
 
-    /// Whether an entry after this one, which was recorded then, opened it.
+    /// Whether it was opened after the entry with this number and time.
     fn is_opened_after(&self, present: &Present, seq: u64, at: Timestamp) -> Result<bool, Error> {
         if self.opened_at != at {
             return Ok(self.opened_at > at);
@@ -167,7 +167,7 @@ impl Claim {
         Ok(self.opened_in(present)?.is_some_and(|entry| entry > seq))
     }
 
-    /// A change of it in few words.
+    /// A short description of a change to it.
     pub(super) fn change(&self) -> Value {
         let mut shown = self.conflict();
         shown["status"] = json!(self.status);
@@ -175,7 +175,7 @@ impl Claim {
         shown
     }
 
-    /// In the way of somebody, in few words.
+    /// A short description for somebody it conflicts with.
     pub(super) fn conflict(&self) -> Value {
         json!({
             "id": self.id.to_string(),
@@ -216,7 +216,7 @@ pub(super) fn overlapping(present: &Present, wanted: &Surfaces) -> Vec<Claim> {
     met.into_iter().rev().map(|(id, lease)| Claim::live(lease, id)).collect()
 }
 
-/// The claims of others that are in the way of surfaces, newest first.
+/// Claims of others that overlap surfaces, newest first.
 pub(super) fn in_the_way(present: &Present, own: &Principal, wanted: &Surfaces) -> Vec<Claim> {
     let mut met = overlapping(present, wanted);
     met.retain(|claim| claim.holder != *own);
@@ -229,7 +229,7 @@ pub(super) fn by_epoch(present: &Present, epoch: u64) -> Option<Claim> {
     lease.is_live(present.now).then(|| Claim::live(lease, id))
 }
 
-/// The claims that ended lately, newest first.
+/// Claims that ended recently, newest first.
 pub(super) fn ended(present: &Present) -> Result<Vec<Claim>, Error> {
     use althing_kernel::Kind::{
         LeaseExpired, LeaseForced, LeaseOpened, LeaseReleased, LeaseRenewed,
@@ -254,8 +254,8 @@ pub(super) fn ended(present: &Present) -> Result<Vec<Claim>, Error> {
     Ok(over.collect())
 }
 
-/// The claims that were opened after an entry, and those that ended after it, newest first. How claims
-/// ended is looked for in the newest entries only.
+/// Claims opened after an entry, and claims ended after it, newest first. Ended claims are searched
+/// in the newest entries only.
 pub(super) fn since(present: &Present, seq: u64) -> Result<(Vec<Claim>, Vec<Claim>), Error> {
     let at = match seq {
         0 => Timestamp::default(),
@@ -276,7 +276,7 @@ pub(super) fn since(present: &Present, seq: u64) -> Result<(Vec<Claim>, Vec<Clai
     Ok((opened, ended))
 }
 
-/// Takes in what an entry says of a lease.
+/// Applies an entry about a lease to the known claims.
 fn take(known: &mut BTreeMap<u64, Claim>, seq: u64, entry: &althing_kernel::Stamped) {
     let mut end = |epoch: u64, status: Status, reason: Option<String>| {
         if let Some(claim) = known.get_mut(&epoch) {
@@ -323,7 +323,7 @@ fn take(known: &mut BTreeMap<u64, Claim>, seq: u64, entry: &althing_kernel::Stam
 pub(super) enum Found {
     /// It is known, live or over.
     Known(Box<Claim>),
-    /// It is over for so long that only the trail remembers how.
+    /// It ended before the part of the trail that is searched.
     Over,
 }
 
@@ -338,7 +338,7 @@ pub(super) fn find(present: &Present, id: RecordId) -> Result<Found, Error> {
     Ok(over.map_or(Found::Over, |claim| Found::Known(Box::new(claim))))
 }
 
-/// The surfaces of a scope: paths or globs with commas between.
+/// Parses a scope: paths or globs, separated by commas.
 pub(super) fn surfaces(scope: &str) -> Result<Surfaces, Error> {
     let unusable = |error: &dyn std::fmt::Display| {
         let message = format!("scope {scope:?}: {error}");
@@ -348,7 +348,7 @@ pub(super) fn surfaces(scope: &str) -> Result<Surfaces, Error> {
     Surfaces::new(list.map_err(|error| unusable(&error))?).map_err(|error| unusable(&error))
 }
 
-/// The parts of a comma list; commas in braces belong to their glob.
+/// Splits a list at commas, except within braces of a glob.
 fn split(scope: &str) -> Vec<&str> {
     let (mut parts, mut depth, mut from) = (Vec::new(), 0_i32, 0);
     for (at, c) in scope.char_indices() {
@@ -366,7 +366,7 @@ fn split(scope: &str) -> Vec<&str> {
     parts.into_iter().map(str::trim).filter(|part| !part.is_empty()).collect()
 }
 
-/// What is to be opened for a claim: its scope, what for, and for how long.
+/// Builds the command that opens a claim.
 pub(super) fn open(
     surfaces: Surfaces,
     purpose: Option<&str>,
@@ -411,15 +411,12 @@ pub(super) fn read(data: &Map<String, Value>) -> Result<Creation, Error> {
     Ok(Creation { open, author: text("author").map(str::to_owned) })
 }
 
-/// Says what a claim that the caller goes on with is not changed to.
+/// A warning if a reused claim is held for another plan than the one requested.
 pub(super) fn unchanged(claim: &Claim, wanted: &Open) -> Option<String> {
     let task = wanted.task.as_ref().map(Text::as_str)?;
     if claim.task.as_deref() == Some(task) {
         return None;
     }
     let held = claim.task.as_deref().unwrap_or("no plan");
-    Some(format!(
-        "{} is held for {held}, and stays so: release it and claim again for {task}",
-        claim.id
-    ))
+    Some(format!("{} stays claimed for {held}: release it and claim again for {task}", claim.id))
 }

@@ -1,4 +1,4 @@
-//! The guard of the working tree: what nobody committed is in no worktree, so it is not handed out.
+//! Refuses to hand out work on uncommitted files: a new worktree would not have them.
 
 use althing_dialects::memory::lane::RESULT_FILE;
 use althing_dialects::memory::words::counted;
@@ -14,14 +14,14 @@ use super::coordinate::Coordinate;
 use super::lanes::Lane;
 use crate::error::Error;
 
-/// How many files are named that are not committed.
+/// Most uncommitted files that are named.
 const SHOWN_MAX: usize = 20;
-/// Folders of tools, which are no work; the last two are this one's.
+/// Folders of tools, which do not count as work; the last two are Althing's.
 const TOOL_FOLDERS: [&str; 7] =
     [".brainclaw", ".git", ".claude", ".cursor", ".codex", ".althing", ".planning"];
 
 impl Verbs<'_> {
-    /// The commit that work is to start from, if a name for one was given.
+    /// The commit to start from, if `ref` names one.
     fn start(&self, args: &Coordinate) -> Result<Option<String>, Error> {
         let Some(name) = &args.reference else { return Ok(None) };
         let git = self
@@ -34,7 +34,7 @@ impl Verbs<'_> {
         commit.map(Some).ok_or_else(unknown)
     }
 
-    /// What is wanted, with the commit to start from for whoever does it.
+    /// The task, with the commit to start from.
     pub(super) fn task_from(&self, args: &Coordinate, task: &str) -> Result<String, Error> {
         Ok(match (self.start(args)?, &args.reference) {
             (Some(commit), Some(name)) => {
@@ -44,8 +44,7 @@ impl Verbs<'_> {
         })
     }
 
-    /// Refuses to hand out files with changes that nobody committed. Work that names no path may
-    /// need any file.
+    /// Refuses lanes whose scope has uncommitted changes. A lane without a scope covers all files.
     pub(super) fn check_clean(&self, args: &Coordinate, lanes: &[Lane]) -> Result<(), Error> {
         let start = self.start(args)?;
         if !self.context.setup().is_git || args.allow_dirty || start.is_some() {
@@ -85,7 +84,7 @@ impl Verbs<'_> {
         let more = if dirty.len() > first.len() { ", …" } else { "" };
         let message = format!(
             "{}{whose} {are} not committed ({}{more}), so a worktree would not have {them}: commit \
-             {them}, {way}name a 'ref' to start from, or say 'allow_dirty'",
+             {them}, {way}name a 'ref' to start from, or set 'allow_dirty'",
             counted(dirty.len(), "file"),
             first.join(", ")
         );

@@ -25,12 +25,12 @@ use super::lanes::{
 use super::session::Present;
 use crate::error::Error;
 
-/// How many agents are asked if none are named.
+/// Number of agents that are asked if none are named.
 const IMPLICIT_MAX: usize = 3;
-/// How many agents one request may name.
+/// Most agents that one request may name.
 const TARGETS_MAX: usize = 32;
 
-/// What to bring about.
+/// The purpose of a `coordinate` call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum Aim {
@@ -58,7 +58,7 @@ impl Aim {
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 pub(super) struct Coordinate {
     pub(super) intent: Aim,
-    /// What is wanted.
+    /// The task.
     #[serde(default)]
     pub(super) task: String,
     #[serde(rename = "targetAgents", alias = "target_agents", default)]
@@ -90,12 +90,12 @@ pub(super) struct Coordinate {
     /// Work from this commit, whatever is not committed.
     #[serde(rename = "ref")]
     pub(super) reference: Option<String>,
-    /// Repeating it repeats nothing.
+    /// Makes retries safe.
     pub(super) client_request_id: Option<String>,
 }
 
 impl Coordinate {
-    /// With nothing said but this.
+    /// A request with defaults for everything else.
     pub(super) fn plain(intent: Aim, allow_dirty: bool) -> Self {
         Coordinate {
             intent,
@@ -116,7 +116,7 @@ impl Coordinate {
     }
 }
 
-/// Hosts write switches as words.
+/// Reads a boolean; some hosts send it as a string.
 fn switch<'de, D: serde::Deserializer<'de>>(reader: D) -> Result<bool, D::Error> {
     match Value::deserialize(reader)? {
         Value::Bool(on) => Ok(on),
@@ -126,7 +126,7 @@ fn switch<'de, D: serde::Deserializer<'de>>(reader: D) -> Result<bool, D::Error>
     }
 }
 
-/// The agents that are meant, and what stands against the others.
+/// The target agents, and the names that are no agents.
 struct Targets {
     agents: Vec<AgentName>,
     obstacles: Vec<Obstacle>,
@@ -152,7 +152,7 @@ impl Verbs<'_> {
         }
     }
 
-    /// Who is meant: those who are named, else others who are known, a few of them.
+    /// The target agents: the named ones, else a few of the others, most recently active first.
     fn targets(&self, present: &Present, args: &Coordinate, key: &Key) -> Result<Targets, Error> {
         let state = &present.state;
         let mut found = Targets { agents: Vec::new(), obstacles: Vec::new() };
@@ -170,7 +170,7 @@ impl Verbs<'_> {
         if args.targets.is_empty() && args.scopes.is_empty() {
             let (own, me) = (self.agent(), self.principal());
             let mut live: Vec<_> = others(state, own.as_ref()).collect();
-            // A request that is repeated means those it meant before.
+            // A repeated request goes to the same agents as before.
             let meant = |name: &AgentName| key.has_answer(state, &me, present.now, name.as_str());
             if live.iter().any(|(name, _)| meant(name)) {
                 live.retain(|(name, _)| meant(name));
@@ -189,7 +189,7 @@ impl Verbs<'_> {
         let present = self.present()?;
         let state = &present.state;
         if args.targets.is_empty() && args.scopes.is_empty() {
-            return Err(Error::usage("assign names the agents in 'targetAgents'"));
+            return Err(Error::usage("assign requires 'targetAgents'"));
         }
         let targets = self.targets(&present, args, key)?;
         let sent = if let Some(before) = self.offered_before(key)? {
@@ -254,7 +254,7 @@ impl Verbs<'_> {
         agents.iter().map(lane).collect()
     }
 
-    /// A worktree that a lane can be harvested from later.
+    /// Checks that a worktree can be harvested later.
     fn checked_worktree(&self, path: &str) -> Result<String, Error> {
         let absolute = self.context.setup().root.join(path);
         let text = absolute.to_string_lossy().into_owned();
@@ -279,7 +279,7 @@ impl Verbs<'_> {
         Ok(facade.answer())
     }
 
-    /// Creates a record that says what is to be done.
+    /// Creates a record with the task as its text.
     fn created(
         &self,
         kind: Kind,
@@ -302,7 +302,7 @@ impl Verbs<'_> {
         }
     }
 
-    /// A message that binds nobody to anything.
+    /// Sends the task to an agent as a message that needs no acknowledgement.
     fn write_to(
         &self,
         facade: &mut Facade,
@@ -325,16 +325,15 @@ impl Verbs<'_> {
         Ok(json!({
             "agent": shown(agent), "message_id": id, "channel": "inbox",
             "execution_status": "inbox_only",
-            "execution_reason": "a question is read when the agent next looks",
+            "execution_reason": "the agent reads the question when it next looks",
         }))
     }
 
-    /// Asks others to look at something: a candidate to decide on, a message to each, and a loop
-    /// if one is wanted.
+    /// Asks agents for a review: creates a candidate, a message to each, and a loop if requested.
     fn review(&self, args: &Coordinate, key: &Key) -> Result<Value, Error> {
         let present = self.present()?;
         let targets = self.targets(&present, args, key)?;
-        // Files and commits may have changed since it was asked for first.
+        // Files and commits may have changed since the first request.
         let task = if let Some(task) = self.reviewed_before(&present, key) {
             task
         } else {
@@ -375,7 +374,7 @@ impl Verbs<'_> {
         Ok(facade.answer())
     }
 
-    /// What the same request had looked at before, if it did.
+    /// The task of the review that the same request started before, if any.
     fn reviewed_before(&self, present: &Present, key: &Key) -> Option<String> {
         let id = Label::new(&key.part("candidate")?).ok()?;
         match present.state.memory().answered(&self.principal(), &id, present.now)? {
@@ -384,7 +383,7 @@ impl Verbs<'_> {
         }
     }
 
-    /// Thinking together is a loop.
+    /// Opens an ideation loop and sends a message to each agent.
     fn ideate(&self, args: &Coordinate, key: &Key) -> Result<Value, Error> {
         let present = self.present()?;
         let targets = self.targets(&present, args, key)?;
@@ -403,19 +402,19 @@ impl Verbs<'_> {
         Ok(facade.answer())
     }
 
-    /// Takes work from one agent and offers it to another, in one step of the kernel: the claim
-    /// comes back to whoever dispatches, for the next to take over.
+    /// Takes an assignment from one agent and offers it to another, with one command. The claim
+    /// returns to the dispatcher until the next agent accepts.
     fn reroute(&self, args: &Coordinate, key: &Key) -> Result<Value, Error> {
         let present = self.present()?;
         let state = &present.state;
         let Some(text) = &args.assignment else {
-            return Err(Error::usage("reroute names the assignment in 'assignmentId'"));
+            return Err(Error::usage("reroute requires 'assignmentId'"));
         };
         let old = record(state, Kind::Assignment, text)?;
         let targets = self.targets(&present, args, key)?;
         let [agent] = targets.agents.as_slice() else {
             let details: Vec<Value> = targets.obstacles.iter().map(Obstacle::shown).collect();
-            let message = "reroute names one agent who is known in 'targetAgents'";
+            let message = "reroute requires one known agent in 'targetAgents'";
             let error = match targets.obstacles.first() {
                 Some(unknown) => unknown.error(format!("{message}: {}", unknown.message)),
                 None => Error::usage(message),
@@ -430,8 +429,7 @@ impl Verbs<'_> {
             ("ref", &args.reference),
         ];
         if let Some((name, _)) = kept.iter().find(|(_, given)| given.is_some()) {
-            let message = "reroute gives the same work to another: its scope, lane, thread and \
-                           beginning stay";
+            let message = "reroute keeps the scope, lane, thread and commit of the work";
             return Err(Error::usage(format!("{message}; leave out '{name}'")));
         }
         if args.worktree.is_some() {
@@ -469,7 +467,7 @@ impl Verbs<'_> {
         };
         let (Some(made), Some(message)) = (is_made(Kind::Assignment), is_made(Kind::Message))
         else {
-            return Err(Error::defect("a rerouted assignment without another"));
+            return Err(Error::defect("a rerouted assignment without a successor"));
         };
         let own = self.fetched(made)?;
         facade.artifact("assignment", &made.to_string()).artifact("message", &message.to_string());
@@ -484,7 +482,7 @@ impl Verbs<'_> {
         Ok(facade.answer())
     }
 
-    /// How far everything is. Nothing is written.
+    /// Summarizes assignments, messages and loops. Only reads.
     fn summarize(&self, args: &Coordinate) -> Result<Value, Error> {
         const SHOWN_MAX: usize = 20;
         let Present { state, now, .. } = self.present()?;
@@ -508,13 +506,13 @@ impl Verbs<'_> {
         facade.result("loops_open", state.memory().count(Kind::Loop, Some(true)));
         if overdue > 0 {
             let silent = counted(overdue, "assignment");
-            facade.warn("overdue", format!("{silent} overdue: nothing was heard for too long"));
+            facade.warn("overdue", format!("{silent} overdue: no sign of life for too long"));
         }
         Ok(facade.answer())
     }
 }
 
-/// What was offered, and what each agent runs.
+/// Adds offers to the answer, with the command that each agent runs.
 pub(super) fn report_deliveries(facade: &mut Facade, delivered: &[Delivery]) {
     let mut commands = Vec::new();
     for own in delivered {
@@ -556,14 +554,14 @@ fn summary(own: &Record, overdue: bool) -> Value {
     })
 }
 
-/// Says what was not done. If nothing was, that is a failure.
+/// Reports obstacles. Fails if nothing was done.
 fn conclude(facade: &mut Facade, obstacles: &[Obstacle], done: usize) -> Result<(), Error> {
     let skipped: Vec<Value> = obstacles.iter().map(Obstacle::shown).collect();
     if let Some(first) = obstacles.first() {
         if done == 0 {
             let message = format!("nothing was sent: {}", first.message);
             let error = first.error(message).with(json!({ "skipped": skipped }));
-            let held = obstacles.iter().filter_map(|own| own.held.clone());
+            let held = obstacles.iter().filter_map(|own| own.held.as_deref().cloned());
             return Err(error.with_code(first.code).holding(held.collect()));
         }
         facade.partial();

@@ -1,4 +1,4 @@
-//! `dispatch`: the active sequence of plans, and which of them can be given out now.
+//! `dispatch`: offers the ready plans of the active sequence to agents.
 
 use althing_dialects::memory::facade::Facade;
 use althing_kernel::records::field::Item;
@@ -18,13 +18,13 @@ use super::lanes::{
 use super::session::Present;
 use crate::error::Error;
 
-/// How many assignments an agent has at once if nothing else is said.
+/// Default number of assignments an agent has at once.
 const CAPACITY: usize = 1;
 
 /// The most assignments that can be asked for at once.
 const OFFERED_MAX: usize = 1_000;
 
-/// What to do with the sequence.
+/// The purpose of a `dispatch` call.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum Intent {
@@ -60,7 +60,7 @@ pub(super) struct Dispatch {
     pub(super) dry_run: bool,
     #[serde(default)]
     pub(super) allow_dirty: bool,
-    /// review: what is to be looked at, and by whom.
+    /// review: the handoff, and the reviewer.
     #[serde(rename = "handoffId", alias = "handoff_id")]
     pub(super) handoff: Option<String>,
     pub(super) reviewer: Option<String>,
@@ -69,7 +69,7 @@ pub(super) struct Dispatch {
     pub(super) client_request_id: Option<String>,
 }
 
-/// How a plan of the sequence stands.
+/// The standing of a plan in the sequence.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Standing {
     Ready,
@@ -82,9 +82,9 @@ struct Judged<'s> {
     item: &'s Item,
     plan: &'s Record,
     standing: Standing,
-    /// What it waits for, or why it stands so.
+    /// Plans that must be done before it and are not.
     waits_for: Vec<RecordId>,
-    /// What had better be done before and is not.
+    /// Plans that should be done before it and are not.
     soft: Vec<RecordId>,
     why: &'static str,
 }
@@ -107,7 +107,7 @@ impl Judged<'_> {
     }
 }
 
-/// The plans of a sequence by their rank, each with how it stands.
+/// The plans of a sequence by rank, each with its standing.
 fn judged<'s>(state: &'s State, sequence: &'s Record) -> Vec<Judged<'s>> {
     let status = |id: &RecordId| state.memory().record(*id).map(|plan| plan.status);
     let unmet = |list: &[RecordId]| -> Vec<RecordId> {
@@ -128,10 +128,12 @@ fn judged<'s>(state: &'s State, sequence: &'s Record) -> Vec<Judged<'s>> {
             Status::InProgress => (Standing::Active, "in progress"),
             Status::Blocked => (Standing::Blocked, "the plan is blocked"),
             _ if finished.contains(&plan.id) => {
-                (Standing::Active, "its assignment is completed: say whether the plan is done")
+                (Standing::Active, "its assignment is completed: decide whether the plan is done")
             }
-            _ if !waits_for.is_empty() => (Standing::Blocked, "it comes after plans not done yet"),
-            _ => (Standing::Ready, "nothing stands against it"),
+            _ if !waits_for.is_empty() => {
+                (Standing::Blocked, "it waits for plans that are not done")
+            }
+            _ => (Standing::Ready, "ready to be offered"),
         };
         Some(Judged { item, plan, standing, waits_for, soft, why })
     };
@@ -219,7 +221,7 @@ impl Verbs<'_> {
         for own in ready {
             let skip = |why: &str, data: Value| json!({ "plan_id": own.plan.id, "reason": why, "data": data });
             if args.assignments_max.is_some_and(|max| lanes.len() >= max) {
-                skipped.push(skip("as many as asked for are given out", Value::Null));
+                skipped.push(skip("'maxAssignments' is reached", Value::Null));
                 continue;
             }
             let Some(agent) = choose(own.plan, &mut free) else {
@@ -235,7 +237,7 @@ impl Verbs<'_> {
                 lanes.push(lane);
                 continue;
             }
-            // The agent has room for another plan again.
+            // The agent is free for another plan again.
             *free.entry(agent).or_default() += 1;
             match held {
                 Some(held) => skipped.push(skip("scope_already_claimed", held.shown())),
@@ -249,7 +251,7 @@ impl Verbs<'_> {
         self.give_out(args, facade, &lanes, skipped, &key)
     }
 
-    /// Who may get work, and how much.
+    /// The number of assignments each agent can still take.
     fn free(
         &self,
         state: &State,
@@ -316,14 +318,14 @@ impl Verbs<'_> {
         Ok(facade.answer())
     }
 
-    /// Has somebody look at a handoff.
+    /// Asks an agent to review a handoff.
     fn dispatch_review(&self, args: &Dispatch, given: &Value) -> Result<Value, Error> {
         let Present { state, .. } = self.present()?;
         let handoff = args.handoff.as_deref();
-        let handoff = handoff.ok_or_else(|| Error::usage("review names 'handoffId'"))?;
+        let handoff = handoff.ok_or_else(|| Error::usage("review requires 'handoffId'"))?;
         let handoff = record(&state, Kind::Handoff, handoff)?;
         let reviewer = args.reviewer.clone();
-        let reviewer = reviewer.ok_or_else(|| Error::usage("review names 'reviewer'"))?;
+        let reviewer = reviewer.ok_or_else(|| Error::usage("review requires 'reviewer'"))?;
         if args.dry_run {
             let mut facade = Facade::new("review");
             facade.result("dry_run", true).result("handoff_id", handoff.id.to_string());
@@ -341,19 +343,18 @@ impl Verbs<'_> {
     }
 }
 
-/// Why a plan finds nobody.
+/// The reason why no agent gets a plan.
 fn no_room(plan: &Record) -> String {
     match &plan.fields.assignee {
-        Some(named) => format!("it is for {named}, who has no room"),
-        None => "no agent has room".to_owned(),
+        Some(named) => format!("its assignee {named} is at capacity"),
+        None => "every agent is at capacity".to_owned(),
     }
 }
 
-/// Says that nobody is free, and what helps.
+/// A warning that no agent is free, with ways to change that.
 fn nobody_free(agents: &BTreeMap<AgentName, usize>) -> String {
     if agents.is_empty() {
-        return "there is no other agent to give work to: each has to have worked here once"
-            .to_owned();
+        return "there is no other agent to give work to: an agent is known once it has worked here".to_owned();
     }
     let names: Vec<String> = agents.keys().take(5).map(shown).collect();
     let more = if agents.len() > names.len() { ", …" } else { "" };
@@ -364,13 +365,13 @@ fn nobody_free(agents: &BTreeMap<AgentName, usize>) -> String {
     )
 }
 
-/// What was given out before, as it was planned.
+/// Lists earlier offers as planned assignments.
 fn planned_before(delivered: &[Delivery]) -> Vec<Value> {
     let one = |own: &Delivery| json!({ "agent": own.agent, "plan_id": own.plan_id });
     delivered.iter().map(one).collect()
 }
 
-/// The sequence that is meant.
+/// The sequence that is named, or the active one.
 fn sequence<'s>(state: &'s State, args: &Dispatch) -> Result<&'s Record, Error> {
     if let Some(text) = &args.sequence {
         return record(state, Kind::Sequence, text);
@@ -383,7 +384,7 @@ fn sequence<'s>(state: &'s State, args: &Dispatch) -> Result<&'s Record, Error> 
     })
 }
 
-/// An agent with room: whoever the plan names, else the one with most room.
+/// Chooses an agent for a plan: its assignee, else the agent with the most free capacity.
 fn choose(plan: &Record, free: &mut BTreeMap<AgentName, usize>) -> Option<AgentName> {
     let named = plan.fields.assignee.as_ref().map(ToString::to_string);
     let mut fits: Vec<(&AgentName, &mut usize)> = free

@@ -1,5 +1,5 @@
-//! Ways out: what helps whoever was told no. What that is is settled here; each door says it in
-//! words that can be typed there.
+//! Hints: the next step after a failure. This module chooses the hint; each door words it as a
+//! command that can be typed there.
 
 use althing_dialects::frugal::planning::called;
 use althing_dialects::memory::moment::utc;
@@ -11,38 +11,38 @@ use serde_json::{Map, Value, json};
 use super::{Verb, Verbs};
 use crate::error::{Error, ErrorKind, Held};
 
-/// What helps.
+/// A next step after a failure.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Hint {
-    /// To see what there is of a kind.
+    /// List the records of a kind.
     Look(Kind),
-    /// To see which agents there are.
+    /// List the agents.
     Agents,
-    /// To see what the verb takes.
+    /// Look up the arguments of the verb.
     Usage(Verb),
-    /// To see what a thing has.
+    /// Look up the parts of a record, such as its steps.
     Show(RecordId),
-    /// To see how something is now.
+    /// Read the current version of a record and try again.
     Read(RecordId),
-    /// To take one of these steps, if there are any.
+    /// Take one of these steps; none if the record is final.
     Step(Vec<String>),
-    /// To have lanes keep apart.
+    /// Give each lane a scope of its own.
     Apart,
-    /// To wait for whoever holds it, or to take something else.
+    /// Wait for the holder, or choose another scope.
     Wait,
-    /// To give the fields that the kind has.
+    /// Use the fields that the kind has.
     Fields,
-    /// To name something that is there and fits.
+    /// Refer to an existing record of the right kind.
     Refer,
-    /// To commit first, or to say that it does not matter.
+    /// Commit first, or allow uncommitted files.
     Commit,
-    /// To ask whoever it belongs to.
+    /// Ask the owner of the record, by name if known.
     Ask(RecordId, Option<String>),
-    /// To do without the session that was named.
+    /// Leave out the session.
     Session,
 }
 
-/// What helps with a failure of a verb, where something can be said beside its rule.
+/// Chooses a hint for a failed verb, if there is a better one than the rule's.
 pub fn hint_for(verb: Verb, error: &Error) -> Option<Hint> {
     match (error.kind(), error.rule()) {
         _ if error.code() == Some("agent_validation_failed") => Some(Hint::Agents),
@@ -70,12 +70,12 @@ pub fn hint_for(verb: Verb, error: &Error) -> Option<Hint> {
     }
 }
 
-/// The kind of what is not there.
+/// The kind of the record that was not found.
 fn missing(error: &Error) -> Option<Kind> {
     error.entity().or_else(|| first_id(error.message()).map(|id| id.kind))
 }
 
-/// Says that something is not there.
+/// An error for a record that was not found.
 pub(super) fn unknown(id: RecordId) -> Error {
     let end = if id.kind.is_stored() { "; it may be archived" } else { "" };
     let message = format!("there is no {} {}{end}", id.kind, id.label());
@@ -83,7 +83,7 @@ pub(super) fn unknown(id: RecordId) -> Error {
 }
 
 impl Hint {
-    /// The same for a model that calls tools.
+    /// Words the hint for a model that calls tools.
     fn for_hosts(&self) -> String {
         let find = Verb::Find.tool();
         match self {
@@ -93,7 +93,9 @@ impl Hint {
             Hint::Agents => {
                 let board = json!({ "kind": "board" });
                 let tool = Verb::Context.tool();
-                format!("`{tool} {board}` shows who is here; each has to have worked here once.")
+                format!(
+                    "`{tool} {board}` lists the agents; an agent is known once it has worked here."
+                )
             }
             Hint::Usage(verb) => format!("{} takes {}.", verb.tool(), arguments(&verb.schema())),
             Hint::Show(id) => {
@@ -102,7 +104,7 @@ impl Hint {
             }
             Hint::Read(id) => {
                 let get = json!({ "entity": id.kind, "id": id });
-                format!("Read it again with `{} {get}`, and ask again.", Verb::Get.tool())
+                format!("Read it again with `{} {get}`, and try again.", Verb::Get.tool())
             }
             Hint::Step(allowed) => allowed_steps(allowed),
             Hint::Apart => "Give each agent a scope of its own in 'scopes'.".to_owned(),
@@ -114,7 +116,7 @@ impl Hint {
                 )
             }
             Hint::Fields => format!(
-                "Give the fields of its kind; 'data' of {} tells which. A state is changed with {}.",
+                "Use the fields of its kind, which 'data' of {} lists. Change a state with {}.",
                 Verb::Create.tool(),
                 Verb::Transition.tool()
             ),
@@ -124,7 +126,7 @@ impl Hint {
             }
             Hint::Ask(id, None) => {
                 let get = json!({ "entity": id.kind, "id": id });
-                format!("Ask whose it is; `{} {get}` shows who that is.", Verb::Get.tool())
+                format!("Ask its owner; `{} {get}` shows who that is.", Verb::Get.tool())
             }
             Hint::Session => {
                 format!(
@@ -133,7 +135,7 @@ impl Hint {
                 )
             }
             Hint::Refer => {
-                format!("Correct the reference that is named; {} shows one.", Verb::Get.tool())
+                format!("Correct the reference; {} shows a record.", Verb::Get.tool())
             }
             Hint::Commit => {
                 "Commit the files that are named, name a commit in 'ref', or set 'allow_dirty'."
@@ -143,16 +145,16 @@ impl Hint {
     }
 }
 
-/// What may be done instead, the same at every door.
+/// Words the allowed steps, the same at every door.
 pub fn allowed_steps(allowed: &[String]) -> String {
     match allowed {
-        [] => "It is over: there is no step from here.".to_owned(),
-        [one] => format!("From here it goes on to {one} only."),
-        some => format!("From here it goes on to {}.", some.join(", ")),
+        [] => "It is in a final state: no step is possible.".to_owned(),
+        [one] => format!("The only next state is {one}."),
+        some => format!("Possible next states: {}.", some.join(", ")),
     }
 }
 
-/// The arguments of a tool, those that are needed first.
+/// The arguments of a tool, required ones first.
 fn arguments(schema: &Map<String, Value>) -> String {
     let required = schema.get("required").and_then(Value::as_array);
     let required: Vec<&str> = required.into_iter().flatten().filter_map(Value::as_str).collect();
@@ -164,7 +166,7 @@ fn arguments(schema: &Map<String, Value>) -> String {
 }
 
 impl Verbs<'_> {
-    /// A failure, with agents by the names they know, what is in the way, and what helps.
+    /// Adds holders, owner and a hint to an error, and shows agents by their HAIDs.
     pub(super) fn with_hint(&self, verb: Verb, error: Error) -> Error {
         let held = match error.kind() {
             ErrorKind::Collision => self.held(error.held()),
@@ -178,7 +180,7 @@ impl Verbs<'_> {
         }
     }
 
-    /// Whose something is, where it is somebody else's to say.
+    /// Adds the owner to an error about somebody else's record.
     fn with_owner(&self, error: Error) -> (Error, String) {
         let named = first_id(error.message()).filter(|_| error.rule() == Rule::RecordOwner);
         let present = named.and_then(|_| self.present().ok());
@@ -187,7 +189,7 @@ impl Verbs<'_> {
         else {
             return (error, String::new());
         };
-        // Its author may well be the one who asks, if it is the agent who should.
+        // The caller may be the author of a record that only its agent may change.
         let agents = record.agent().filter(|_| error.message().contains("is its agent's"));
         let (who, word) = match (agents, &record.author) {
             (Some(agent), _) => (agent, "agent"),
@@ -199,7 +201,7 @@ impl Verbs<'_> {
         (error.owned_by(who), text)
     }
 
-    /// Until when what is in the way is held.
+    /// Words who holds which surface until when.
     fn held(&self, held: &[Held]) -> String {
         let now = self.present().map(|present| present.now).unwrap_or_default();
         let say = |Held { holder, surface, until }: &Held| {

@@ -1,9 +1,9 @@
-//! Lanes: work that is offered to an agent, with what it will hold while it is at it.
+//! Lanes: work offered to an agent, with a claim on its scope.
 //!
-//! Before anything is offered it is forecast which lanes would collide, with each other or with
-//! what is held already. An offer is a lease of whoever dispatches, an assignment, and a message,
-//! each of which names the others; all lanes of a request are offered with one command, so there is
-//! no half of one. When the agent accepts, the kernel hands the lease over to it.
+//! Collisions between lanes, and with existing leases, are found before anything is offered. An
+//! offer is a lease of the dispatcher, an assignment and a message, which refer to each other. All
+//! lanes of a request are offered with one command, so either all of them exist or none. When the
+//! agent accepts, the kernel transfers the lease to it.
 
 use althing_dialects::frugal::planning::called;
 use althing_dialects::memory::entity;
@@ -33,11 +33,11 @@ use crate::error::{Error, Held};
 use crate::frugal;
 use crate::project::UNNAMED;
 
-/// How long a claim for a lane lasts, in seconds: four hours.
+/// Duration of a lane's claim, in seconds: four hours.
 pub(super) const CLAIM_SECS: u64 = 4 * 60 * 60;
-/// How often lanes are looked at again that somebody took a part of in between.
+/// Most attempts to offer lanes while others take parts of them in between.
 const ATTEMPTS_MAX: usize = 4;
-/// What scopes begin with that name a loop and no path.
+/// Prefixes of scopes that name a loop instead of paths.
 pub(super) const LOOP_SCOPES: [&str; 3] = ["review-loop:", "ideate-loop:", "ideation-loop:"];
 
 /// Work for an agent.
@@ -53,7 +53,7 @@ pub(super) struct Lane {
     pub(super) thread: Option<String>,
 }
 
-/// Why a lane is not offered.
+/// The reason why a lane is not offered.
 #[derive(Clone, Debug)]
 pub(super) struct Obstacle {
     pub(super) agent: String,
@@ -61,7 +61,7 @@ pub(super) struct Obstacle {
     pub(super) message: String,
     pub(super) data: Value,
     /// The surface in the way, if somebody holds it.
-    pub(super) held: Option<Held>,
+    pub(super) held: Option<Box<Held>>,
 }
 
 impl Obstacle {
@@ -70,7 +70,7 @@ impl Obstacle {
         json!({ "agent": agent, "code": code, "reason": message, "data": data })
     }
 
-    /// The failure it is where nothing else was done.
+    /// The error to return if nothing was offered.
     pub(super) fn error(&self, message: String) -> Error {
         match self.code {
             "scope_already_claimed" => Error::collision(message),
@@ -80,7 +80,7 @@ impl Obstacle {
     }
 }
 
-/// A request that may be repeated: its id, and what it asked for.
+/// The idempotency key of a request: its id, and its arguments.
 pub(super) struct Key {
     id: Option<String>,
     body: String,
@@ -88,27 +88,27 @@ pub(super) struct Key {
 
 impl Key {
     pub(super) fn new(id: Option<&str>, given: &Value) -> Self {
-        // Hosts that fill in every argument write nothing for none.
+        // Some hosts send an empty string for no id.
         let id = id.map(str::trim).filter(|id| !id.is_empty());
         Key { id: id.map(str::to_owned), body: given.to_string() }
     }
 
-    /// What the ids of this request's commands begin with.
+    /// The prefix of the ids of this request's commands.
     fn prefix(&self) -> Option<String> {
         self.id.as_ref().map(|id| format!("{}.", short(id)))
     }
 
-    /// What the offer of this request is called.
+    /// The id of this request's offer.
     fn of_offer(&self) -> Option<Label> {
         self.prefix().and_then(|prefix| Label::new(&format!("{prefix}offer")).ok())
     }
 
-    /// The hash of what was asked for.
+    /// The hash of the arguments.
     fn asked(&self) -> Blob {
         Blob::of(self.body.as_bytes())
     }
 
-    /// What this request offered before. Refused if its id was used for something else.
+    /// The offers this request made before. Refused if its id was used for another request.
     fn offered(
         &self,
         state: &State,
@@ -134,7 +134,7 @@ impl Key {
         self.whole().map(|whole| format!("{whole}.{}", short(name)))
     }
 
-    /// Whether a part of this request was answered before.
+    /// Whether a command of this request was answered before.
     pub(super) fn has_answer(
         &self,
         state: &State,
@@ -146,7 +146,7 @@ impl Key {
         id.is_some_and(|id| state.memory().answered(who, &id, now).is_some())
     }
 
-    /// Refuses an id that was used for something else.
+    /// Refuses an id that was used for another request.
     pub(super) fn check_same(
         &self,
         state: &State,
@@ -163,12 +163,12 @@ impl Key {
         self.prefix().map(|prefix| format!("{prefix}{}", short(&self.body)))
     }
 
-    /// The same as a label.
+    /// The id of the one command of this request, as a label.
     pub(super) fn label(&self) -> Option<Label> {
         self.whole().and_then(|id| Label::new(&id).ok())
     }
 
-    /// Whether this was asked for before. Refused if its id was used for something else.
+    /// Whether this request was made before. Refused if its id was used for another request.
     pub(super) fn is_repeated(
         &self,
         state: &State,
@@ -184,13 +184,13 @@ impl Key {
         }
     }
 
-    /// What tells the results of a lane from those of others.
+    /// The nonce by which results of a lane are told from those of other offers.
     fn nonce(&self, lane: &Lane, now: Timestamp) -> String {
         let of = self.id.clone().unwrap_or_else(|| now.micros().to_string());
         short(&format!("{of}\n{}\n{:?}\n{}", lane.agent, lane.plan, self.body))
     }
 
-    /// A name for what belongs together, the same when it is asked for again.
+    /// The id of the message thread, the same when the request is repeated.
     pub(super) fn thread(&self, now: Timestamp) -> String {
         let of = self.id.clone().unwrap_or_else(|| format!("{}\n{}", now.micros(), self.body));
         format!("thread-{}", short(&of))
@@ -215,18 +215,18 @@ pub(super) fn surfaces(scope: &str) -> Result<Option<Surfaces>, Error> {
     claims::surfaces(scope).map(Some)
 }
 
-/// The record that a text names, which has to be of this kind.
+/// Parses the id of a record of this kind.
 pub(super) fn id_of(kind: Kind, text: &str) -> Result<RecordId, Error> {
     entity::id(kind, text).map_err(Error::usage)
 }
 
-/// The record that a text names, if it is there.
+/// The record of this kind that a text names.
 pub(super) fn record<'s>(state: &'s State, kind: Kind, text: &str) -> Result<&'s Record, Error> {
     let id = id_of(kind, text)?;
     state.memory().record(id).ok_or_else(|| unknown(id))
 }
 
-/// The agent of that name, if it may be given work.
+/// The agent of that name, if it is registered and not revoked.
 pub(super) fn known_agent(state: &State, text: &str) -> Result<AgentName, Obstacle> {
     let no = |message: String| Obstacle {
         agent: repeated(text),
@@ -243,7 +243,7 @@ pub(super) fn known_agent(state: &State, text: &str) -> Result<AgentName, Obstac
     }
 }
 
-/// The same where nothing is done without them.
+/// The agent of that name, or an error.
 pub(super) fn agent_named(state: &State, text: &str) -> Result<AgentName, Error> {
     known_agent(state, text).map_err(|obstacle| {
         let details = json!({ "data": obstacle.data });
@@ -251,7 +251,7 @@ pub(super) fn agent_named(state: &State, text: &str) -> Result<AgentName, Error>
     })
 }
 
-/// A few names, for whoever misspelt one.
+/// Names of some agents, as suggestions.
 fn some_agents(state: &State) -> Vec<String> {
     const SHOWN_MAX: usize = 20;
     let live = state.agents().filter(|(_, agent)| agent.revoked_at.is_none());
@@ -295,8 +295,7 @@ pub(super) fn collide(lanes: &[Lane]) -> Vec<LaneCollision> {
     found
 }
 
-/// The agents that may be given work where none is named: those who are not revoked and not the one
-/// who asks, without hosts that never said what they are called.
+/// Agents to choose from if none is named: not revoked, not the caller, and not an unnamed host.
 pub(super) fn others<'s>(
     state: &'s State,
     own: Option<&AgentName>,
@@ -307,8 +306,7 @@ pub(super) fn others<'s>(
     })
 }
 
-/// Whether an agent is a host that never said what it is called: nobody is behind it who would
-/// look for work.
+/// Whether an agent is an unnamed host, which never looks for work.
 fn is_nobody(name: &AgentName) -> bool {
     name.as_str().rsplit(['+', '/']).next() == Some(UNNAMED)
 }
@@ -320,7 +318,7 @@ fn meeting<'a>(one: &'a Surfaces, other: &'a Surfaces) -> Option<(&'a Surface, &
     one.as_slice().iter().find_map(with)
 }
 
-/// The agent who will hold a lease: the one whose offered assignment it is for.
+/// The agent a lease is promised to: that of the offered assignment it belongs to.
 fn promised(state: &State, lease: &Lease) -> Option<Principal> {
     let live = state.memory().newest(Kind::Assignment, Some(true));
     let mut of = live.filter(|own| own.fields.claim == Some(lease.epoch));
@@ -328,8 +326,8 @@ fn promised(state: &State, lease: &Lease) -> Option<Principal> {
     agent.map(|agent| Principal::Agent(agent.clone()))
 }
 
-/// What somebody else holds, or is meant to, of what a lane needs, and what the caller holds there
-/// that reaches beyond it.
+/// A lease in the way of a lane: held by or promised to somebody else, or the caller's own and
+/// larger than the lane.
 pub(super) fn taken(
     state: &State,
     now: Timestamp,
@@ -338,7 +336,7 @@ pub(super) fn taken(
 ) -> Option<Obstacle> {
     let wanted = lane.surfaces.as_ref()?;
     let own = Principal::Agent(lane.agent.clone());
-    // What the agent holds by itself stays its own, and it may go on with it.
+    // A lease the agent already holds stays its own; it may continue with it.
     if own != *me && is_held_by_agent(state, now, lane, wanted) {
         return None;
     }
@@ -350,15 +348,19 @@ pub(super) fn taken(
             _ if lease.holder == *me && (own == *me || promised.as_ref() == Some(&own)) => {
                 return None;
             }
-            // The lane takes the place of what the caller holds for nobody else.
+            // The lane replaces a lease that the caller holds for nobody else.
             None if lease.holder == *me && lease.surfaces.is_within(wanted) => return None,
             None if lease.holder == *me => {
-                "which you hold yourself and is more than the lane: give it back first".to_owned()
+                "which you hold yourself and which is larger than the lane: release it first"
+                    .to_owned()
             }
             Some(agent) if *agent != lease.holder => {
-                format!("which is offered to {} and held by {holder} until then", called(agent))
+                format!(
+                    "which is offered to {} and held by {holder} until it is accepted",
+                    called(agent)
+                )
             }
-            _ => format!("which {holder} has"),
+            _ => format!("which {holder} holds"),
         };
         let claim = RecordId::claim(lease.epoch);
         Some(Obstacle {
@@ -369,19 +371,19 @@ pub(super) fn taken(
                 "claim_id": claim, "holder": holder, "surface": held, "wanted": asked,
                 "offered_to": promised.as_ref().map(called), "expires_at": lease.expires_at,
             }),
-            held: Some(Held { holder, surface: held.clone(), until: lease.expires_at }),
+            held: Some(Box::new(Held { holder, surface: held.clone(), until: lease.expires_at })),
         })
     })
 }
 
-/// What stands against work on its plan: it is over, or somebody works on it already.
+/// An obstacle of the lane's plan: it is over, or already assigned.
 pub(super) fn assigned(state: &State, lane: &Lane) -> Option<Obstacle> {
     let plan = lane.plan?;
     if let Some(over) = state.memory().record(plan).filter(|own| own.is_terminal()) {
         return Some(Obstacle {
             agent: shown(&lane.agent),
             code: "plan_is_over",
-            message: format!("{plan} is {}: nobody works on it any more", over.status),
+            message: format!("{plan} is {} and cannot be assigned", over.status),
             data: json!({ "plan_id": plan, "status": over.status }),
             held: None,
         });
@@ -398,7 +400,7 @@ pub(super) fn assigned(state: &State, lane: &Lane) -> Option<Obstacle> {
     })
 }
 
-/// Whether an assignment is one that somebody may still work on.
+/// Assignments that may still be worked on.
 trait Open {
     fn status_is_open(&self) -> bool;
 }
@@ -433,23 +435,23 @@ pub(super) struct Delivery {
     pub(super) command: Option<String>,
 }
 
-/// What became of lanes that were to be offered.
+/// The result of offering lanes.
 pub(super) struct Sent {
     /// One for each lane that was offered.
     pub(super) delivered: Vec<Delivery>,
-    /// What stood against the others.
+    /// One for each lane that was not.
     pub(super) obstacles: Vec<Obstacle>,
 }
 
 impl Verbs<'_> {
-    /// What the same request offered before, if it did.
+    /// The offers that the same request made before, if any.
     pub(super) fn offered_before(&self, key: &Key) -> Result<Option<OfferedReply>, Error> {
         let Present { state, now, .. } = self.present()?;
         key.offered(&state, &self.principal(), now)
     }
 
-    /// Offers lanes, all that nothing stands against with one command. Whoever asks with the same
-    /// key at the same time gets the same offers.
+    /// Offers all lanes without obstacles with one command. Concurrent requests with the same key
+    /// get the same offers.
     pub(super) fn offer(&self, lanes: &[Lane], key: &Key) -> Result<Sent, Error> {
         let mut left = ATTEMPTS_MAX;
         loop {
@@ -481,7 +483,7 @@ impl Verbs<'_> {
                     return Ok(Sent { delivered, obstacles });
                 }
                 Ok(other) => return Err(Error::unexpected(&other)),
-                // Somebody took a part of it in between, so it is looked at again.
+                // Somebody took a part of the lanes in between: try again.
                 Err(error)
                     if left > 0 && matches!(error.rule(), Rule::NoOverlap | Rule::PlanTaken) => {}
                 Err(error) if error.rule() == Rule::RequestOnce => return Err(reused()),
@@ -490,7 +492,7 @@ impl Verbs<'_> {
         }
     }
 
-    /// What was offered before, told again.
+    /// Reports earlier offers of the same request again.
     pub(super) fn repeated<'n>(
         &self,
         before: &OfferedReply,
@@ -502,7 +504,7 @@ impl Verbs<'_> {
         let obstacles = named.filter(|agent| !has(agent)).map(|agent| Obstacle {
             agent: shown(agent),
             code: "not_offered",
-            message: format!("{} was left out when this was asked for first", shown(agent)),
+            message: format!("{} was left out when this request was first made", shown(agent)),
             data: Value::Null,
             held: None,
         });
@@ -520,7 +522,7 @@ impl Verbs<'_> {
     pub(super) fn fetched(&self, id: RecordId) -> Result<Record, Error> {
         let Present { state, .. } = self.present()?;
         let own = state.memory().record(id).cloned();
-        let gone = || format!("{id} is archived: what this request made is no more");
+        let gone = || format!("{id}, which this request created, is archived");
         own.ok_or_else(|| Error::not_found(gone()))
     }
 }
@@ -559,19 +561,19 @@ pub(super) fn delivery(state: &State, offer: &LaneReply) -> Delivery {
         nonce: own.and_then(|own| own.fields.nonce.clone()),
         plan_id: own.and_then(|own| own.fields.plan_id),
         execution_status: "command_ready_manual",
-        execution_reason: "agents are started by hand: run the command where it is to work",
+        execution_reason: "agents are started by hand: run the command where the agent works",
         command: own.and_then(command),
     }
 }
 
-/// Whether a lease of the agent's own covers what its lane needs.
+/// Whether a lease of the lane's agent already covers the lane.
 fn is_held_by_agent(state: &State, now: Timestamp, lane: &Lane, wanted: &Surfaces) -> bool {
     let own = Principal::Agent(lane.agent.clone());
     let mut live = state.leases_of(&own).filter(|(_, lease)| lease.is_live(now));
     live.any(|(_, lease)| wanted.is_within(&lease.surfaces))
 }
 
-/// What the agent runs to take the work up.
+/// The shell command with which the agent accepts an assignment.
 pub(super) fn command(assignment: &Record) -> Option<String> {
     let agent = quoted(&shown(assignment.agent()?));
     let accept = format!("althing memory transition {} accepted --as {agent}", assignment.id);
@@ -581,7 +583,7 @@ pub(super) fn command(assignment: &Record) -> Option<String> {
     })
 }
 
-/// A word for a shell.
+/// Quotes a word for a shell.
 fn quoted(text: &str) -> String {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "._-/:@".contains(c);
     if !text.is_empty() && text.chars().all(is_plain) {

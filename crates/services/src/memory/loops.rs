@@ -1,4 +1,4 @@
-//! `loop`: work in rounds. A loop has a phase, and places for agents who take turns.
+//! `loop`: work in rounds. A loop has a phase, and slots for agents who take turns.
 
 use althing_dialects::frugal::planning::called;
 use althing_dialects::memory::facade::Facade;
@@ -27,12 +27,12 @@ use super::lanes::{Key, agent_named, command as command_of, id_of, record, shown
 use super::session::Present;
 use crate::error::Error;
 
-/// How many loops a list has.
+/// Most loops in a list.
 const LISTED_MAX: usize = 50;
-/// How many open questions a loop shows.
+/// Most open questions of a loop that are shown.
 const QUESTIONS_MAX: usize = 20;
 
-/// What to do with a loop.
+/// The act that a `loop` call asks for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum Act {
@@ -77,7 +77,7 @@ impl Act {
     }
 }
 
-/// How a loop ends.
+/// The state in which a loop ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum End {
@@ -96,7 +96,7 @@ impl End {
     }
 }
 
-/// A place in a loop that is opened.
+/// A slot of a loop to open.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Place {
@@ -106,7 +106,7 @@ pub(super) struct Place {
     pub(super) assignment: Option<String>,
 }
 
-/// Something that came of a loop.
+/// An artifact of a loop.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Artifact {
@@ -162,7 +162,7 @@ pub(super) struct Loop {
     pub(super) message: Option<String>,
     pub(super) reason: Option<String>,
     pub(super) expected_version: Option<u32>,
-    /// Repeating it repeats nothing.
+    /// Makes retries safe.
     pub(super) client_request_id: Option<String>,
 }
 
@@ -220,7 +220,7 @@ impl Verbs<'_> {
         }
     }
 
-    /// Changes a loop with one command, which sees to versions and repetition.
+    /// Changes a loop with one command, which checks its version and the request id.
     fn change(&self, own: &Record, args: &Loop, command: Command) -> Result<Value, Error> {
         let reply = self.execute(command).map_err(|error| match error.rule() {
             Rule::RecordOwner if args.intent == Act::CompleteTurn => {
@@ -267,7 +267,7 @@ impl Verbs<'_> {
         let kind = args.kind.ok_or_else(|| lacks(args.intent, "kind"))?;
         let task = args.task.as_deref().ok_or_else(|| lacks(args.intent, "task"))?;
         if args.plan.is_none() && !args.allow_orphan {
-            let message = "a loop belongs to a plan: name it in 'planId', or say 'allow_orphan'";
+            let message = "a loop belongs to a plan: name it in 'planId', or set 'allow_orphan'";
             return Err(Error::usage(message));
         }
         let mut slots = Vec::new();
@@ -287,7 +287,7 @@ impl Verbs<'_> {
         Ok(answer(args.intent, &made, &[]))
     }
 
-    /// Opens a loop. In which phase it begins is the kernel's to say.
+    /// Opens a loop. The kernel chooses its first phase.
     fn opened(
         &self,
         kind: LoopKind,
@@ -303,7 +303,7 @@ impl Verbs<'_> {
         match self.execute(Command::MemoryCreate(Box::new(create)))? {
             MemoryReply::Record(own) => {
                 let Present { state, .. } = self.present()?;
-                let gone = || format!("{} is archived: what this request made is no more", own.id);
+                let gone = || format!("{}, which this request created, is archived", own.id);
                 let now = state.memory().record(own.id).cloned();
                 now.ok_or_else(|| Error::not_found(gone()))
             }
@@ -311,7 +311,7 @@ impl Verbs<'_> {
         }
     }
 
-    /// A loop for agents who are asked together.
+    /// Opens a loop with a slot for each agent.
     pub(super) fn open_loop(
         &self,
         kind: LoopKind,
@@ -329,7 +329,7 @@ impl Verbs<'_> {
     }
 }
 
-/// The act that is asked for, in the words of the kernel.
+/// Translates an act to the kernel's type.
 fn act(state: &State, args: &Loop) -> Result<loops::Act, Error> {
     let task = |required: bool| match args.task.as_deref() {
         Some(task) => text("task", task).map(Some),
@@ -383,7 +383,7 @@ fn act(state: &State, args: &Loop) -> Result<loops::Act, Error> {
     })
 }
 
-/// The name of the place that is meant.
+/// The slot that is named.
 fn slot_named(args: &Loop) -> Result<Label, Error> {
     label("slot", args.slot.as_deref().ok_or_else(|| lacks(args.intent, "slot"))?)
 }
@@ -399,7 +399,7 @@ fn action(act: Act, own: &Effect) -> &'static str {
     }
 }
 
-/// A new place.
+/// A new slot.
 fn slot(at: usize, agent: &AgentName) -> Result<Slot, Error> {
     Ok(Slot {
         agent: agent.clone(),
@@ -415,7 +415,7 @@ fn lacks(act: Act, name: &str) -> Error {
     Error::usage(format!("bclaw_loop {} requires '{name}'", act.name()))
 }
 
-/// A loop, with what waits for an answer in it.
+/// The answer about a loop, with its open questions.
 fn with_questions(act: Act, state: &State, own: &Record, effects: &[Effect]) -> Value {
     let mut shown = answer(act, own, effects);
     let open = loops::questions(state, own).take(QUESTIONS_MAX).map(|asked| {
@@ -428,7 +428,7 @@ fn with_questions(act: Act, state: &State, own: &Record, effects: &[Effect]) -> 
     shown
 }
 
-/// The loops of a kind and a standing, or all of them.
+/// Lists loops, by kind and status if given.
 fn list(state: &State, args: &Loop) -> Value {
     let status = args.status.map(End::status);
     let wanted = |own: &&Record| {
@@ -451,7 +451,7 @@ fn brief(own: &Record) -> Value {
     })
 }
 
-/// The turns that were taken, the last one first.
+/// The turns of a loop, newest first.
 fn turns(own: &Record) -> Value {
     let turn = |taken: &Taken| {
         json!({

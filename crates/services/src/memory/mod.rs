@@ -1,9 +1,9 @@
 //! The memory dialect, for hosts and for the command line: one implementation of each verb.
 //!
-//! [`Verbs`] is somebody at the project's memory. `work` opens a session, and claims what is to be
-//! worked on; `context`, `find` and `get` read and write nothing; `create`, `update`, `transition`,
-//! `complete_step` and `remove` change records through the engine. A claim is a lease of the kernel,
-//! so what is claimed here is held against every other door.
+//! [`Verbs`] carries out the verbs for one caller. `work` opens a session and claims a scope;
+//! `context`, `find` and `get` only read; `create`, `update`, `transition`, `complete_step` and
+//! `remove` change records through the engine. A claim is a lease of the kernel, so it holds
+//! against callers of every other door.
 
 mod args;
 mod board;
@@ -45,41 +45,41 @@ use crate::arguments;
 use crate::context::ProjectContext;
 use crate::error::{Error, ErrorKind};
 
-/// What can be done.
+/// A verb of the dialect.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verb {
     /// Open a session; claim a scope.
     Work,
-    /// Read what is shared.
+    /// Read a view of the shared state.
     Context,
-    /// Look for things.
+    /// List records.
     Find,
-    /// Fetch one thing.
+    /// Fetch one record.
     Get,
-    /// Remember something.
+    /// Create a record.
     Create,
-    /// Change what something says.
+    /// Change the fields of a record.
     Update,
-    /// Move something on.
+    /// Move a record to another state.
     Transition,
     /// Finish a step of a plan.
     CompleteStep,
-    /// Put something away.
+    /// Archive a record.
     Remove,
-    /// Give work to others, or ask them.
+    /// Assign work to agents, or ask them.
     Coordinate,
-    /// Give out plans in their order.
+    /// Offer the plans of a sequence in order.
     Dispatch,
-    /// Work in rounds.
+    /// Work in rounds, with phases and turns.
     Loop,
-    /// Look for what is silent.
+    /// Move on overdue assignments.
     Sweep,
-    /// Take in what was left in worktrees.
+    /// Collect results left in worktrees.
     Harvest,
 }
 
 impl Verb {
-    /// All that hosts can call; the first seven are those of the protocol.
+    /// All verbs that hosts can call; the first seven are the protocol's.
     pub const ALL: [Verb; 12] = [
         Verb::Work,
         Verb::Context,
@@ -95,7 +95,7 @@ impl Verb {
         Verb::Loop,
     ];
 
-    /// What its tool is called.
+    /// The name of its tool.
     pub fn tool(self) -> &'static str {
         match self {
             Verb::Work => "bclaw_work",
@@ -166,12 +166,12 @@ impl Verb {
         }
     }
 
-    /// Whether it changes nothing.
+    /// Whether it only reads.
     pub fn reads(self) -> bool {
         matches!(self, Verb::Context | Verb::Find | Verb::Get)
     }
 
-    /// Whether it changes nothing if it is asked for so.
+    /// Whether it only reads with these arguments.
     pub fn looks(self, given: &Map<String, Value>) -> bool {
         let intent = given.get("intent").and_then(Value::as_str);
         let is_on = |name: &str| given.get(name).is_some_and(|on| on == true);
@@ -184,19 +184,19 @@ impl Verb {
     }
 }
 
-/// Somebody at the project's memory.
+/// The verbs for one caller.
 pub struct Verbs<'a> {
     context: &'a ProjectContext,
     principal: Principal,
 }
 
 impl<'a> Verbs<'a> {
-    /// The verbs for whoever asks, who has to have a name.
+    /// The verbs for the caller, who must have a name.
     pub fn new(context: &'a ProjectContext) -> Result<Self, Error> {
         Ok(Verbs { context, principal: context.named()?.clone() })
     }
 
-    /// Does something.
+    /// Carries out a verb.
     pub fn call(&self, verb: Verb, given: &Value) -> Result<Value, Error> {
         self.perform(verb, given).map_err(|error| self.with_hint(verb, error))
     }
@@ -250,14 +250,14 @@ impl<'a> Verbs<'a> {
     }
 }
 
-/// A failure, in the words of this dialect and with those of all doors.
+/// The error object of this dialect.
 pub fn failure(error: &Error) -> Value {
     let mut object = error.object();
     object["kind"] = kind(error).into();
     object
 }
 
-/// Failures that say more closely what they are.
+/// Error codes that this dialect shows as the kind of an error.
 const CODES: [&str; 8] = [
     "agent_validation_failed",
     "dirty_working_tree",
@@ -269,7 +269,7 @@ const CODES: [&str; 8] = [
     "version_conflict",
 ];
 
-/// What this dialect calls a sort of failure.
+/// The kind of an error in this dialect.
 pub fn kind(error: &Error) -> &'static str {
     if let Some(known) = CODES.iter().find(|known| error.code() == Some(**known)) {
         return known;

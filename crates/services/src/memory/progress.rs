@@ -1,5 +1,4 @@
-//! `transition` of an assignment to `progress`: no state, but word of how the work goes, and a sign
-//! of life.
+//! `transition` of an assignment to `progress`: not a state, but a progress report and a heartbeat.
 
 use althing_dialects::memory::entity;
 use althing_kernel::Command;
@@ -14,7 +13,7 @@ use super::args::Transition;
 use super::write::request_label;
 use crate::error::Error;
 
-/// What is said instead of a state.
+/// The word that stands for a progress report in place of a state.
 pub(super) const PROGRESS: &str = "progress";
 
 impl Verbs<'_> {
@@ -26,7 +25,7 @@ impl Verbs<'_> {
             ("forced", args.forced),
         ];
         if let Some((name, _)) = unfit.iter().find(|(_, given)| *given) {
-            return Err(Error::usage(format!("'{name}' does not go with {PROGRESS}")));
+            return Err(Error::usage(format!("'{name}' cannot be combined with {PROGRESS}")));
         }
         let id = entity::id(Kind::Assignment, &args.id).map_err(Error::usage)?;
         let progress = Progress {

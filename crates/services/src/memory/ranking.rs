@@ -1,4 +1,4 @@
-//! Ranking: what of all that is remembered matters for a path or a task.
+//! Ranking: the most relevant records for a path or a task.
 
 use althing_dialects::memory::item::{brief, edited_by};
 use althing_dialects::memory::moment::utc;
@@ -17,18 +17,18 @@ use super::search_cache::item;
 use super::session::Present;
 use crate::error::Error;
 
-/// How many plans are looked at for the most urgent: the newest.
+/// Most plans considered for the list of open plans, newest first.
 const PLANS_MAX: usize = 2_000;
-/// How many characters of a text are shown in a list.
+/// Longest text of an item in a list, in characters.
 const TEXT_CHARS: usize = 400;
-/// Nothing that was not looked at for so many days goes without a warning.
+/// Age at which constraints and traps are stale, in days.
 const STALE_DAYS: u64 = 90;
 const DAY_SECS: u64 = 24 * 60 * 60;
-/// How many are looked at for what is alike: creating something costs the same in a large store.
+/// Most records searched for similar ones, so that creating stays fast in a large project.
 const NEARBY_LOOKED_AT: usize = 200;
-/// How many that are alike are named when something is created.
+/// Most similar records that are named.
 const NEARBY_MAX: usize = 3;
-/// What is asked for.
+/// A question for ranked records.
 pub(super) struct Wanted<'a> {
     pub(super) path: Option<&'a str>,
     pub(super) text: &'a str,
@@ -45,12 +45,12 @@ pub(super) struct Nearby {
     text: String,
 }
 
-/// From when on nobody should rely on something without another look at it.
+/// The time from which a record is stale.
 pub(super) fn stale_from(record: &Record) -> Timestamp {
     seen_at(record).after(Span::from_secs(STALE_DAYS * DAY_SECS))
 }
 
-/// When somebody last looked at it.
+/// The time it was last verified or changed.
 fn seen_at(record: &Record) -> Timestamp {
     record.fields.verified_at.unwrap_or_default().max(record.updated_at)
 }
@@ -59,7 +59,7 @@ fn age_days(record: &Record, now: Timestamp) -> u64 {
     now.since(seen_at(record)).secs() / DAY_SECS
 }
 
-/// A path of the project; one that leads out of it is refused.
+/// Parses a path below the project's root.
 pub(super) fn path_of(text: &str) -> Result<String, Error> {
     match Surface::new(text) {
         Ok(surface) => Ok(surface.as_str().to_owned()),
@@ -70,7 +70,7 @@ pub(super) fn path_of(text: &str) -> Result<String, Error> {
     }
 }
 
-/// The part of the answer something belongs to.
+/// The section of the answer a kind belongs to.
 fn section(kind: Kind) -> &'static str {
     match kind {
         Kind::Constraint => "constraints",
@@ -91,7 +91,7 @@ fn why(hit: &Hit) -> &'static str {
     }
 }
 
-/// A record in few words.
+/// A short description of a record.
 pub(super) fn short(record: &Record) -> Value {
     let kind = record.id.kind;
     let mut shown = json!({
@@ -129,7 +129,7 @@ pub(super) fn short(record: &Record) -> Value {
     shown
 }
 
-/// What is to be known of a record before it is relied on.
+/// A note if a record is superseded or stale.
 fn standing(record: &Record, now: Timestamp) -> Option<String> {
     if let Some(next) = record.fields.superseded_by {
         return Some(format!("superseded by {}", next.label()));
@@ -139,7 +139,7 @@ fn standing(record: &Record, now: Timestamp) -> Option<String> {
     (ages && days >= STALE_DAYS).then(|| format!("stale: last looked at {days} days ago"))
 }
 
-/// How much there is of each kind.
+/// The number of live records of each kind.
 pub(super) fn density(state: &State) -> Value {
     let count = |kind: &Kind| {
         let live = state.memory().count(*kind, Some(true));
@@ -149,9 +149,9 @@ pub(super) fn density(state: &State) -> Value {
     Value::Object(stored.map(count).filter(|(_, count)| *count != 0).collect())
 }
 
-/// What nobody looked at for long, oldest first.
+/// Warnings about stale records, oldest first.
 pub(super) fn stale(state: &State, now: Timestamp, limit: usize) -> Vec<String> {
-    // Nothing that changed lately is stale, so only what is oldest is looked at.
+    // Only records that have not changed for long can be stale.
     let is_old = |record: &&Record| now.since(record.updated_at).secs() >= STALE_DAYS * DAY_SECS;
     let kinds = [Kind::Constraint, Kind::Trap];
     let all = kinds.into_iter().flat_map(|kind| state.memory().oldest(kind).take_while(is_old));
@@ -165,7 +165,7 @@ pub(super) fn stale(state: &State, now: Timestamp, limit: usize) -> Vec<String> 
     old.iter().take(limit).map(say).collect()
 }
 
-/// The plans that are not over, most urgent first.
+/// Open plans, most urgent first.
 pub(super) fn open_plans(state: &State) -> Vec<&Record> {
     let mut plans: Vec<&Record> =
         state.memory().newest(Kind::Plan, Some(true)).take(PLANS_MAX).collect();
@@ -176,14 +176,14 @@ pub(super) fn open_plans(state: &State) -> Vec<&Record> {
 }
 
 impl Verbs<'_> {
-    /// What matters most, most first.
+    /// Selects the most relevant records. Also returns whether there are more.
     pub(super) fn select(&self, present: &Present, wanted: &Wanted<'_>) -> (Vec<Value>, bool) {
         let question = Question {
             text: wanted.text,
             path: wanted.path,
             now: present.now.micros(),
             fill: wanted.fill,
-            // One more shows whether there is more.
+            // One more than requested, to see whether there are more.
             limit: wanted.limit + 1,
             ..Question::default()
         };

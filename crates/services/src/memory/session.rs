@@ -1,4 +1,4 @@
-//! The session of whoever asks, and the commands they issue in it.
+//! The caller's session, and the commands they issue in it.
 
 use althing_dialects::frugal::planning::called;
 use althing_engine::Client;
@@ -9,26 +9,26 @@ use super::Verbs;
 pub(super) use crate::context::Present;
 use crate::error::Error;
 
-/// What sessions of this dialect are called.
+/// The client name of this dialect's sessions.
 pub(super) const SESSION: &str = "memory";
 
 impl Verbs<'_> {
-    /// What is true now, without what others keep to themselves.
+    /// The current state, without other agents' private records.
     pub(super) fn present(&self) -> Result<Present, Error> {
         self.context.present()
     }
 
-    /// Whoever is asking.
+    /// The caller.
     pub(super) fn principal(&self) -> Principal {
         self.principal.clone()
     }
 
-    /// The same, as this dialect shows them.
+    /// The caller's name, as this dialect shows it.
     pub(super) fn shown(&self) -> String {
         called(&self.principal())
     }
 
-    /// The agent who is asking, unless it is a person.
+    /// The caller, if it is an agent.
     pub(super) fn agent(&self) -> Option<AgentName> {
         match self.principal() {
             Principal::Agent(name) => Some(name),
@@ -36,13 +36,12 @@ impl Verbs<'_> {
         }
     }
 
-    /// Puts a refusal of a command on record that rests on something the kernel cannot see.
+    /// Records a refusal that rests on something the kernel cannot see.
     pub(super) fn on_record(&self, command: &str, error: Error) -> Error {
         self.context.on_record(command, error)
     }
 
-    /// The session of whoever is asking, if one is open. One that they named they speak in has to be
-    /// open, and theirs.
+    /// The caller's open session, if there is one. A session they named must be open and theirs.
     pub(super) fn session(
         &self,
         state: &State,
@@ -59,16 +58,16 @@ impl Verbs<'_> {
             return Ok(Some(named.clone()));
         }
         let message = format!("{} has no open session {named}", self.shown());
-        let way_out = "Leave the session out: then the one of this dialect is gone on with.";
+        let way_out = "Leave the session out to continue in your own.";
         Err(Error::refused(Rule::SessionOwned, message.clone()).with_wording(message, way_out))
     }
 
-    /// Whoever is asking, in their session if one is open.
+    /// The caller's client, in their session if one is open.
     pub(super) fn client(&self) -> Result<Client, Error> {
         self.client_in(&self.present()?)
     }
 
-    /// The same where it is known what is true now.
+    /// The caller's client, given the current state.
     pub(super) fn client_in(&self, present: &Present) -> Result<Client, Error> {
         let session = self.session(&present.state, present.now)?;
         Ok(self.context.client()?.in_session(session))

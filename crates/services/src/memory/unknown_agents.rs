@@ -1,5 +1,5 @@
-//! Names that nobody here answers to. Work may wait for somebody who is yet to come, so they are
-//! taken; whoever misspelt one is told.
+//! Names of agents and people that are not registered. Work may wait for an agent that has yet to
+//! connect, so they are accepted with a warning.
 
 use althing_dialects::memory::item::kernel_name;
 use althing_engine::screen::repeated;
@@ -12,7 +12,7 @@ use super::Verbs;
 use crate::error::Error;
 
 impl Verbs<'_> {
-    /// What is to be said of the names in what was written down.
+    /// Warnings about unknown names in the fields of a record.
     pub(super) fn unknown_agents(&self, fields: &Fields) -> Result<Vec<Value>, Error> {
         let own = [
             ("to", fields.to.as_ref().map(Label::as_str)),
@@ -31,7 +31,8 @@ impl Verbs<'_> {
         let unknown = named.into_iter().filter(|(_, who)| !is_known(&state, who));
         let warnings = unknown.map(|(field, who)| {
             let who = repeated(who);
-            format!("'{field}': nobody called {who} has been here yet; check the name").into()
+            format!("'{field}': no agent or person called {who} is known yet; check the name")
+                .into()
         });
         Ok(warnings.collect())
     }

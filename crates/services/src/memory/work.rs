@@ -1,4 +1,4 @@
-//! `work`: somebody sits down.
+//! `work`: opens a session, claims a scope and returns what the caller should know first.
 
 use althing_dialects::frugal::planning::called;
 use althing_dialects::memory::PROTOCOL;
@@ -31,10 +31,10 @@ use crate::error::Error;
 /// The longest compact answer, in characters.
 pub(super) const COMPACT_CHARS: usize = 5_000;
 
-/// The most of each list where all of it is asked for; the budget cuts it further.
+/// Longest list in a full answer; the budget may shorten it further.
 const LISTED_MAX: usize = 500;
 
-/// How long the lists are.
+/// The lengths of the lists in an answer.
 struct Lengths {
     selected: usize,
     changes: usize,
@@ -52,16 +52,16 @@ const FULL: Lengths = Lengths {
     waiting: LISTED_MAX,
 };
 
-/// Since when there is news for whoever sits down.
+/// The point from which changes are news to the caller.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Since {
-    /// Since they last looked.
+    /// The entry up to which they have looked.
     Look(u64),
-    /// Since their session began.
+    /// The time their session began.
     Session(Timestamp),
-    /// They were never here.
+    /// Their first visit: nothing is news.
     First,
-    /// Nobody keeps count of what people have seen.
+    /// Unknown: what people have seen is not tracked.
     Unknown,
 }
 
@@ -127,8 +127,8 @@ impl Verbs<'_> {
         Ok(answer)
     }
 
-    /// Since when there is news: where the caller's session began if work is taken up again, else
-    /// since they last looked.
+    /// The point from which changes are news: the beginning of the caller's session for `resume`,
+    /// else their last look.
     fn anchor(&self, before: &Present, intent: Intent) -> Since {
         let Some(agent) = self.agent() else { return Since::Unknown };
         if intent == Intent::Resume {
@@ -142,21 +142,21 @@ impl Verbs<'_> {
         looked.map_or(Since::First, Since::Look)
     }
 
-    /// Begins to work, with one command. What others write meanwhile is rather told twice than never:
-    /// the mark that the caller has seen what there is comes before the answer is made.
+    /// Opens the session and the claim with one command. The command also marks everything up to
+    /// now as seen; changes made before the answer is built are reported twice rather than never.
     fn begin(&self, before: &Present, claim: Option<Open>, looked: bool) -> Result<Begun, Error> {
         let asked = Begin { claim, client: Some(Text::lossy(SESSION)), looked };
         match self.client_in(before)?.execute(Command::WorkBegin(asked)) {
             Ok(Reply::Begun(begun)) => Ok(*begun),
             Ok(other) => Err(Error::unexpected(&other)),
-            // The caller gave a task and a scope; the command has them as those of a claim.
+            // The arguments are called `task` and `scope`; the command names them as fields of the claim.
             Err(error) => Err(Error::from(error).reworded(|message| {
                 message.replace("'claim.purpose'", "'task'").replace("'claim.surfaces", "'scope")
             })),
         }
     }
 
-    /// Tells that nothing is claimed, and who is in the way.
+    /// Reports that nothing is claimed, and which claims overlap the scope.
     fn unclaimed(
         &self,
         present: &Present,
@@ -167,13 +167,13 @@ impl Verbs<'_> {
         if let Some(scope) = scope {
             report(&claims::in_the_way(present, &self.principal(), scope), present.now, facade);
         } else if args.intent == Intent::Execute {
-            facade.warn("no_scope", "nothing is claimed: execute without a scope claims nothing");
+            facade.warn("no_scope", "nothing was claimed: execute needs a 'scope' to claim");
         }
         facade.field("claim_status", "none");
         None
     }
 
-    /// What whoever sits down should know.
+    /// Adds ranked records, changes, plans and the caller's open work to the answer.
     fn seed(
         &self,
         present: &Present,
@@ -232,7 +232,7 @@ impl Verbs<'_> {
         }
     }
 
-    /// What others changed since, the newest of it, and how much it is. To somebody who is new
+    /// The newest changes by others since a point, and the number of all of them. On a first visit
     /// nothing is news.
     fn news<'p>(
         &self,
@@ -252,7 +252,7 @@ impl Verbs<'_> {
         (news, total)
     }
 
-    /// What is the caller's: claims, assignments, and what is addressed to them.
+    /// The caller's claims, assignments, handoffs and messages.
     fn open_work(&self, present: &Present, limit: usize) -> Value {
         let own = self.principal();
         let claims = claims::held_by(&present.state, present.now, &own);
@@ -272,7 +272,7 @@ impl Verbs<'_> {
     }
 }
 
-/// Tells how the claim stands that was asked for.
+/// Reports the status of the requested claim.
 fn claimed(
     present: &Present,
     args: &Work,
@@ -297,7 +297,8 @@ fn claimed(
             Found::Known(claim) => claim.status.as_str(),
             Found::Over => "over",
         };
-        let message = format!("{id} of this request is {status}; another request claims again");
+        let message =
+            format!("{id} of this request is {status}; claim again with another request id");
         facade.warn("claim_is_over", message).field("claim_status", "none");
         return Ok(None);
     };
@@ -316,14 +317,14 @@ fn claimed(
     Ok(Some(claim))
 }
 
-/// The claim that is asked for.
+/// Builds the requested claim.
 fn wanted(args: &Work, scope: Surfaces, plan: Option<RecordId>) -> Result<Open, Error> {
     let open = claims::open(scope, args.task.as_deref(), plan, args.ttl.as_ref())?;
     let request_id = args.request_id.as_deref().map(request_label).transpose()?;
     Ok(Open { request_id, ..open })
 }
 
-/// Says who is in the way.
+/// Reports overlapping claims of others.
 fn report(others: &[Claim], now: Timestamp, facade: &mut Facade) {
     if others.is_empty() {
         return;
@@ -342,7 +343,7 @@ fn report(others: &[Claim], now: Timestamp, facade: &mut Facade) {
     }
 }
 
-/// What the caller could do next; each can be done as it is written.
+/// Suggests next tool calls, with arguments that can be used as they are.
 fn next_steps(
     verbs: &Verbs<'_>,
     present: &Present,
@@ -365,7 +366,7 @@ fn next_steps(
     let offered = offered.filter(|record| record.status == Status::Offered && record.is_for(&own));
     for record in offered.take(1) {
         let to = json!({ "entity": "assignment", "id": record.id.to_string(), "to": "accepted" });
-        facade.next(Verb::Transition.tool(), to, "to take up what was offered to you");
+        facade.next(Verb::Transition.tool(), to, "to accept what was offered to you");
     }
     if let Some(scope) = args.scope.as_deref() {
         let find = json!({ "entity": "claim", "filter": { "scope": scope } });

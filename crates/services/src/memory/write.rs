@@ -59,17 +59,14 @@ impl Verbs<'_> {
         }
         let mut answer = created(&record);
         let scope = scope_of(&record).filter(|_| args.entity == Kind::Plan);
-        answer["next_actions"] = match scope {
-            Some(scope) => {
-                let work = json!({ "intent": "execute", "planId": id, "scope": scope });
-                json!([{ "tool": Verb::Work.tool(), "args": work, "when": "to begin with it" }])
-            }
-            None => {
-                let next = json!({ "entity": args.entity, "id": id });
-                json!([{ "tool": Verb::Get.tool(), "args": next, "when": "to see all of it" }])
-            }
+        let (tool, next, when) = if let Some(scope) = scope {
+            let work = json!({ "intent": "execute", "planId": id, "scope": scope });
+            (Verb::Work, work, "to begin with it")
+        } else {
+            (Verb::Get, json!({ "entity": args.entity, "id": id }), "to see all of it")
         };
-        // A request that is repeated finds what it made the first time.
+        answer["next_actions"] = json!([{ "tool": tool.tool(), "args": next, "when": when }]);
+        // A repeated request would find the record it created the first time.
         near.retain(|other| other.id != id);
         if !near.is_empty() {
             answer["nearby_items"] = json!(near);
@@ -89,7 +86,7 @@ impl Verbs<'_> {
             return Ok(Arc::new(now.clone()));
         }
         let moved = self.moved(Move::plain(made.id, to))?;
-        moved.record.ok_or_else(|| Error::defect("a record that moved and is not there"))
+        moved.record.ok_or_else(|| Error::defect("a moved record is missing"))
     }
 
     /// Moves a record from one state to another.
@@ -114,7 +111,7 @@ impl Verbs<'_> {
         let newest = present.state.epoch();
         let claim = self.open_claim(&present, open.clone())?;
         let present = self.present()?;
-        // A lease that was there before has a smaller epoch.
+        // An older lease has a smaller epoch.
         let is_old = claim.id.number <= newest;
         let status = match claim.status {
             Status::Open if known || is_old => "existing",
@@ -124,7 +121,7 @@ impl Verbs<'_> {
         let mut answer = with_status(&claim, claim.opened_in(&present)?, status);
         if claim.status != Status::Open {
             let message = format!("{} of this request is {}", claim.id, claim.status);
-            answer["warnings"] = json!([format!("{message}; another request claims again")]);
+            answer["warnings"] = json!([format!("{message}; claim again with another request id")]);
             if let Some(own) = answer.as_object_mut() {
                 own.remove("next_actions");
             }
@@ -134,19 +131,19 @@ impl Verbs<'_> {
         Ok(answer)
     }
 
-    /// Whether a claim was asked for before under the same id.
+    /// Whether a claim was requested before under the same request id.
     fn is_asked_before(&self, present: &Present, open: &Open) -> bool {
         let memory = present.state.memory();
         let id = open.request_id.as_ref();
         id.is_some_and(|id| memory.answered(&self.principal(), id, present.now).is_some())
     }
 
-    /// Opens a lease, or goes on with one of the caller's, and shows it as a claim.
+    /// Opens a lease or reuses one of the caller's, and returns it as a claim.
     fn open_claim(&self, present: &Present, open: Open) -> Result<Claim, Error> {
         let client = self.client_in(present)?;
         match client.execute(Command::LeaseOpen(open))? {
             Reply::Lease(lease) => {
-                // A request that is repeated may find its claim over.
+                // The claim of a repeated request may have ended.
                 let id = RecordId::claim(lease.epoch);
                 match claims::find(&self.present()?, id)? {
                     Found::Known(claim) => Ok(*claim),
@@ -160,7 +157,7 @@ impl Verbs<'_> {
     fn check_author(&self, named: Option<&str>) -> Result<(), Error> {
         match named {
             Some(name) if !is_called(&self.principal(), name) => {
-                let message = format!("the author is {}, who is asking", self.shown());
+                let message = format!("the author is always the caller, {}", self.shown());
                 Err(Error::refused(Rule::WhoAreYou, message))
             }
             _ => Ok(()),
@@ -200,16 +197,16 @@ impl Verbs<'_> {
         Ok(answer)
     }
 
-    /// Of a claim only its time can be changed.
+    /// Renews a claim; its duration is all that can be changed.
     fn renew_claim(&self, id: RecordId, patch: &Map<String, Value>) -> Result<Value, Error> {
         if let Some(name) = patch.keys().find(|name| *name != "ttl") {
-            let message = format!("'{name}' of a claim is not changed, only ttl");
+            let message = format!("'{name}' of a claim cannot be changed, only 'ttl'");
             let hint = if name == "status" { "; use bclaw_transition to release it" } else { "" };
             return Err(Error::usage(format!("{message}{hint}")));
         }
         let asked = patch
             .get("ttl")
-            .ok_or_else(|| Error::usage("nothing is to be changed: name 'ttl' in 'patch'"))?;
+            .ok_or_else(|| Error::usage("nothing to change: give 'ttl' in 'patch'"))?;
         let secs = ttl("ttl", asked).map_err(Error::usage)?;
         let ttl = Ttl::new(secs.into()).map_err(|error| Error::usage(error.to_string()))?;
         let present = self.present()?;
@@ -236,9 +233,9 @@ impl Verbs<'_> {
             return self.progress(args);
         }
         if !args.artifacts.is_empty() {
-            return Err(Error::usage("'artifacts' goes with the progress of an assignment"));
+            return Err(Error::usage("'artifacts' only goes with the progress of an assignment"));
         }
-        // Two names for one state are one answer.
+        // Both arguments may be given if they name the same state.
         let read = |word: Option<&str>| {
             let read = word.map(|word| entity::status(args.entity, word)).transpose();
             read.map_err(Error::usage)
@@ -282,7 +279,7 @@ impl Verbs<'_> {
         Ok(answer)
     }
 
-    /// A claim ends: its holder gives it back, or a person ends it.
+    /// Ends a claim: its holder releases it, or a person forces it.
     fn end_claim(&self, args: &Transition, id: RecordId, to: Status) -> Result<Value, Error> {
         let present = self.present()?;
         let answer = |from: &str, to: &str, changed: bool, effects: Value| {
@@ -302,7 +299,7 @@ impl Verbs<'_> {
         match (claim.status, to) {
             (Status::Open, Status::Released) => {}
             (own, to) if own == to => return Ok(answer(from, from, false, json!([]))),
-            // Giving back what is over is no mistake.
+            // Releasing an ended claim is not an error.
             (_, Status::Released) => return Ok(answer(from, from, false, json!([]))),
             (Status::Open, _) => return Err(no_way(from, to, &["released"])),
             _ => return Err(no_way(from, to, &[])),
@@ -316,10 +313,10 @@ impl Verbs<'_> {
         let lease = claim.lease.clone();
         let mut effects = Vec::new();
         if claim.holder != self.principal() && args.coordinator_override {
-            // Agents are refused anyway, and told why.
+            // Agents are refused by the kernel, which says why.
             let needs_reason = args.reason.is_none() && self.agent().is_none();
             if needs_reason {
-                return Err(Error::usage("ending somebody else's claim takes a 'reason'"));
+                return Err(Error::usage("ending somebody else's claim requires a 'reason'"));
             }
             let reason = args.reason.as_deref().unwrap_or("coordinator override");
             let force = Force { lease, reason: Text::lossy(reason) };
@@ -383,7 +380,7 @@ impl Verbs<'_> {
     pub(super) fn remove(&self, args: &Remove) -> Result<Value, Error> {
         check_writable(args.entity, &args.id)?;
         if args.purge == Some(true) {
-            let message = "nothing is purged: what was recorded stays on the trail";
+            let message = "nothing can be purged: the trail keeps every entry";
             return Err(Error::usage(format!("{message}; leave 'purge' out to archive")));
         }
         if args.entity == Kind::Claim {
@@ -393,7 +390,7 @@ impl Verbs<'_> {
         let reason = args.reason.as_deref().map(|reason| text("reason", reason)).transpose()?;
         let request_id = args.request_id.as_deref().map(request_label).transpose()?;
         let present = self.present()?;
-        // Work that goes on is called off where everybody sees it, and stays.
+        // An open assignment is cancelled instead of archived, so that everybody sees it.
         if args.entity == Kind::Assignment && record(&present, id)?.is_live() {
             let cancel = Move { reason, request_id, ..Move::plain(id, Status::Cancelled) };
             let moved = self.moved(cancel)?;
@@ -432,7 +429,7 @@ fn merged_into(given: &str) -> Result<RecordId, Error> {
     given.parse().map_err(|error| Error::unreadable(format!("'merged_into': {error}")))
 }
 
-/// Says that a plan has no such step, and which it has.
+/// An error for an unknown step, with the steps of the plan.
 fn no_step(plan: RecordId, step: &str, known: &[(StepId, &str)]) -> Error {
     let ids: Vec<String> = known.iter().map(|(id, _)| id.to_string()).collect();
     if known.is_empty() {
@@ -445,22 +442,22 @@ fn no_step(plan: RecordId, step: &str, known: &[(StepId, &str)]) -> Error {
     Error::not_found(message).about(Kind::Plan).allowing(ids)
 }
 
-/// What the frugal side wrote is not changed here.
+/// Refuses to change decisions of the frugal dialect, which are read-only here.
 fn check_writable(kind: Kind, id: &str) -> Result<(), Error> {
     if kind == Kind::Decision && is_of_decisions(id) {
-        let message = format!("{id} was recorded by the frugal side and is only read here");
+        let message = format!("{id} is a decision of the frugal dialect and read-only here");
         return Err(Error::usage(message));
     }
     Ok(())
 }
 
 fn no_way(from: &str, to: Status, allowed: &[&str]) -> Error {
-    let message = format!("a claim that is {from} does not become {to}");
+    let message = format!("a claim cannot go from {from} to {to}");
     let allowed = allowed.iter().map(|state| (*state).to_owned());
     Error::refused(Rule::LeaseLive, message).allowing(allowed.collect())
 }
 
-/// What followed from giving a claim back. A plan that moved goes by the state it is in.
+/// Describes a side effect of releasing a claim. A plan that moved is described by its new state.
 fn finished(own: &Effect) -> Value {
     if let (Kind::Plan, Action::Moved, Some(to)) = (own.kind, own.action, own.to) {
         return effect(to.as_str(), own.kind, own.id);

@@ -363,8 +363,8 @@ mod tests {
             ),
             (
                 Verb::Transition,
-                "ending somebody else's claim takes a 'reason'",
-                "ending somebody else's claim takes a --reason",
+                "ending somebody else's claim requires a 'reason'",
+                "ending somebody else's claim requires a --reason",
             ),
             (
                 Verb::Find,
