@@ -103,7 +103,7 @@ fn an_attempt_that_was_cut_short_is_taken_over_as_it_is_and_others_branches_are_
     git(&project, &["update-ref", "refs/heads/conflict/c1", theirs.trim()]);
     let mut host = Host::named(&project, "cursor");
     let (told, _) = host.failed("raise_conflict_pr", args.clone());
-    assert!(told["error"].as_str().unwrap().contains("conflict/c1 is there already"), "{told}");
+    assert!(told["error"].as_str().unwrap().contains("conflict/c1 exists already"), "{told}");
     assert_eq!(tip("conflict/c1"), theirs);
     git(&project, &["branch", "--quiet", "-m", "conflict/c1", "theirs"]);
     host.done("raise_conflict_pr", args);
@@ -164,7 +164,7 @@ fn work_in_other_work_trees_is_kept_too() {
     assert_eq!(git_in(&bobs, &["status", "--porcelain"]), status, "it is as it was");
     let left = &raised["not_preserved"];
     assert!(left[0]["path"].as_str().unwrap().ends_with("/gone"), "{left}");
-    assert!(left[0]["why"].as_str().unwrap().contains("not there now"), "{left}");
+    assert!(left[0]["why"].as_str().unwrap().contains("this work tree is missing"), "{left}");
 
     // People find the same in the files, and on the branch.
     let file = std::fs::read_to_string(raised["conflict_file"].as_str().unwrap()).unwrap();

@@ -50,7 +50,7 @@ fn decisions_of_the_frugal_side_are_seen() {
     let asked = json!({ "kind": "memory", "query": "sqlite" });
     assert_eq!(memory.done("bclaw_context", asked)["selected"][0]["id"], "log#1");
     let args = json!({ "entity": "decision", "id": "log#1", "to": "rejected" });
-    refused(&mut memory, "bclaw_transition", args, "validation_error", &["only read"]);
+    refused(&mut memory, "bclaw_transition", args, "validation_error", &["read-only"]);
 }
 
 #[test]

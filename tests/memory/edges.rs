@@ -428,7 +428,7 @@ fn names_that_nobody_has_are_told() {
     };
     assert_eq!(create("bob"), Vec::<Value>::new());
     let warned = create("bbo");
-    assert!(warned[0].as_str().unwrap().contains("nobody called bbo"), "{warned:?}");
+    assert!(warned[0].as_str().unwrap().contains("called bbo is known"), "{warned:?}");
     let plan = self::create(&mut alice, "plan", json!({ "text": "t" }));
     let patch = json!({ "steps": [{ "text": "a", "assignee": "bob" }, { "text": "b", "assignee": "dan" }] });
     let warned =

@@ -25,9 +25,9 @@ fn mistakes_at_the_command_line_name_what_was_typed() {
     project.ok(&["memory", "create", "plan", "one", "--as", "alice"]);
     for (args, words) in [
         (&["coordinate", "assign"][..], &["`althing memory coordinate` requires TASK"][..]),
-        (&["coordinate", "assign", "Do it."], &["assign names the agents in --to"]),
-        (&["coordinate", "reroute", "--to", "bob"], &["the assignment in --assignment"]),
-        (&["dispatch", "review"], &["review names --handoff"]),
+        (&["coordinate", "assign", "Do it."], &["assign requires --to"]),
+        (&["coordinate", "reroute", "--to", "bob"], &["reroute requires --assignment"]),
+        (&["dispatch", "review"], &["review requires --handoff"]),
         (&["loop", "get"], &["requires LOOP"]),
         (&["loop", "open", "--task", "x"], &["requires --kind"]),
         (&["loop", "open", "--kind", "review"], &["requires --task"]),
@@ -88,12 +88,12 @@ fn what_helps_is_said_in_words_that_can_be_typed() {
     // A step that is not there says which are.
     project.ok(&["memory", "transition", "pln#1", "blocked", "--as", "alice"]);
     let args = ["memory", "transition", "pln#1", "done"];
-    told_no(&project, &args, 1, &["A-MEM-03", "From here it goes on to in_progress, cancelled."]);
+    told_no(&project, &args, 1, &["A-MEM-03", "Possible next states: in_progress, cancelled."]);
     let args = json!({ "entity": "plan", "id": "pln#1", "to": "done" });
     let error = refused(&mut host, "bclaw_transition", args, "operation_error", &["blocked"]);
-    assert_eq!(error["way_out"], "From here it goes on to in_progress, cancelled.");
+    assert_eq!(error["way_out"], "Possible next states: in_progress, cancelled.");
     project.ok(&["memory", "transition", "pln#1", "cancelled", "--as", "alice"]);
-    told_no(&project, &args_of("pln#1", "done"), 1, &["there is no step from here"]);
+    told_no(&project, &args_of("pln#1", "done"), 1, &["no step is possible"]);
     let args = json!({ "entity": "trap", "id": "trp#7" });
     let error = refused(&mut host, "bclaw_get", args, "not_found", &["trp#7"]);
     assert_eq!(error["way_out"], "`bclaw_find {\"entity\":\"trap\"}` shows what there is.");

@@ -64,6 +64,7 @@ fn nothing_that_is_stored_goes_unread() {
     let id = create(&mut host, "assignment", work);
     transition(&mut host, "assignment", &id, "accepted");
     transition(&mut host, "assignment", &id, "started");
+    let claim = create(&mut host, "claim", json!({ "scope": "lib" }));
     let create =
         |entity: &str, data: Value| ("bclaw_create", json!({ "entity": entity, "data": data }));
     let progress = |rest: Value| {
@@ -82,6 +83,10 @@ fn nothing_that_is_stored_goes_unread() {
         create("handoff", json!({ "text": "t", "contract": { "pre_conditions": [said] } })),
         create("claim", json!({ "scope": "src", "text": said })),
         progress(json!({ "reason": said })),
+        (
+            "bclaw_transition",
+            json!({ "entity": "claim", "id": claim, "to": "released", "reason": said }),
+        ),
         progress(json!({ "artifacts": [{ "type": "note", "ref": "x", "description": said }] })),
         (
             "bclaw_coordinate",
@@ -106,7 +111,7 @@ fn nothing_that_is_stored_goes_unread() {
     // A field that nobody knows is refused before anything is read from it, and not repeated.
     let (tool, args) =
         progress(json!({ "artifacts": [{ "type": "note", "ref": "x", "password": "x7Kq92" }] }));
-    let error = refused(&mut host, tool, args, "validation_error", &["`password`"]);
+    let error = refused(&mut host, tool, args, "validation_error", &["'password'"]);
     assert!(!error.to_string().contains("x7Kq92"), "{error}");
     for args in [
         &["claim", "src", "--purpose", &said][..],

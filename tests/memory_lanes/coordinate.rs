@@ -102,7 +102,7 @@ fn lanes_that_would_collide_are_named_before_anything_starts() {
         (&error["details"]["skipped"][0]["reason"], &error["details"]["skipped"][0]["data"]);
     assert_eq!((&data["holder"], &data["offered_to"]), (&json!("alice"), &json!("bob")));
     let told = reason.as_str().unwrap();
-    assert!(told.contains("offered to bob and held by alice until then"), "{told}");
+    assert!(told.contains("offered to bob and held by alice until it is accepted"), "{told}");
 }
 
 #[test]

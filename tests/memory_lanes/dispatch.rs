@@ -103,7 +103,7 @@ fn the_answer_about_a_long_sequence_is_short() {
     team.act("alice", "memory.create", create);
     let told = host.done("bclaw_dispatch", json!({ "intent": "execute", "dryRun": true }));
     assert!(told.to_string().len() <= 40_000, "{}", told.to_string().len());
-    assert_eq!(text(&told["result"]["ready"][0], "why"), "nothing stands against it");
+    assert_eq!(text(&told["result"]["ready"][0], "why"), "ready to be offered");
 }
 
 #[test]
@@ -120,5 +120,5 @@ fn what_was_completed_is_not_given_out_again() {
     let again = team.memory("alice", &dispatch)["result"].clone();
     assert_eq!((&again["messages_sent"], &again["ready"]), (&json!(0), &json!([])), "{again}");
     let why = again["active"][0]["why"].as_str().unwrap();
-    assert!(why.contains("say whether the plan is done"), "{again}");
+    assert!(why.contains("decide whether the plan is done"), "{again}");
 }

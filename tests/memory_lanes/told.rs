@@ -97,7 +97,7 @@ fn a_sweep_says_what_it_moves_and_why() {
             let row = told.lines().find(|line| line.starts_with(label)).unwrap();
             row.split_whitespace().collect::<Vec<&str>>().join(" ")
         };
-        assert!(row("asgn#1").starts_with("asgn#1 offered expired nobody took it up;"), "{told}");
+        assert!(row("asgn#1").starts_with("asgn#1 offered expired not accepted;"), "{told}");
         assert!(row("asgn#2").starts_with("asgn#2 offered accepted worktree file 0s"), "{told}");
     }
     says(&told, &["Moved"]);
@@ -145,7 +145,10 @@ fn a_dispatch_that_finds_nobody_says_so() {
     let create = json!({ "kind": "sequence", "text": "All", "fields": { "items": items } });
     team.act("alice", "memory.create", create);
     let told = team.told("alice", &["dispatch"]);
-    says(&told, &["sequence: seq#1", "Given out", "pln#1", "asgn#1", "pln#2", "no agent has room"]);
+    says(
+        &told,
+        &["sequence: seq#1", "Given out", "pln#1", "asgn#1", "pln#2", "every agent is at capacity"],
+    );
     let told = team.told("alice", &["dispatch"]);
     says(&told, &["nobody is free (bob)", "--agent", "--capacity", "pln#2"]);
     assert!(!told.contains("-  -"), "{told}");

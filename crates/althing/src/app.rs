@@ -12,7 +12,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::cli::Globals;
-use crate::failure::Failure;
+use crate::error::Error;
 use crate::output::Out;
 use crate::place::{self, Inside, Place};
 use crate::planning::{self, Planning};
@@ -51,7 +51,7 @@ impl App {
     }
 
     /// Finds where the project is, or would be.
-    pub(crate) fn place(&self) -> Result<Place, Failure> {
+    pub(crate) fn place(&self) -> Result<Place, Error> {
         let start = self.globals.project.clone().unwrap_or_else(|| PathBuf::from("."));
         let set = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty());
         let home = set("ALTHING_HOME").map(PathBuf::from);
@@ -62,7 +62,7 @@ impl App {
         let planning = set(planning::VARIABLE).map(|folder| place::real(Path::new(&folder)));
         if let Some(folder) = planning.as_ref().filter(|folder| is_in_git(folder)) {
             let message = format!("{}: {} lies in .git", planning::VARIABLE, folder.display());
-            return Err(Failure::usage(message).hint("Give a folder outside of .git."));
+            return Err(Error::usage(message).hint("Give a folder outside of .git."));
         }
         match planning.filter(|_| own) {
             // A folder that has a trail has that one, wherever it is looked at from.
@@ -81,7 +81,7 @@ impl App {
     }
 
     /// Finds the project.
-    pub(crate) fn project(&self) -> Result<Project, Failure> {
+    pub(crate) fn project(&self) -> Result<Project, Error> {
         let place = self.place()?;
         let settings = Settings::gather(&self.globals, &place)?;
         let home = Home::new(&place.state);
@@ -93,25 +93,25 @@ impl App {
     }
 
     /// A person's passphrase: asked for on the terminal, or read from standard input if told so.
-    pub(crate) fn passphrase(&self, prompt: &str) -> Result<String, Failure> {
+    pub(crate) fn passphrase(&self, prompt: &str) -> Result<String, Error> {
         if self.globals.passphrase_stdin {
             let mut line = String::new();
             let read = std::io::stdin().lock().take(PASSPHRASE_BYTES_MAX).read_line(&mut line);
-            read.map_err(|error| Failure::usage(format!("cannot read the passphrase: {error}")))?;
+            read.map_err(|error| Error::usage(format!("cannot read the passphrase: {error}")))?;
             if line.len() as u64 == PASSPHRASE_BYTES_MAX {
                 let message = format!("a passphrase has fewer than {PASSPHRASE_BYTES_MAX} bytes");
-                return Err(Failure::misuse(Rule::Limits, message));
+                return Err(Error::misuse(Rule::Limits, message));
             }
             return Ok(line.trim_end_matches(['\r', '\n']).to_owned());
         }
         if !std::io::stdin().is_terminal() {
-            return Err(Failure::misuse(
+            return Err(Error::misuse(
                 Rule::PersonNeedsCredential,
                 "a passphrase is asked for on a terminal; pass --passphrase-stdin to pipe it in",
             ));
         }
         rpassword::prompt_password(prompt)
-            .map_err(|error| Failure::usage(format!("cannot read the passphrase: {error}")))
+            .map_err(|error| Error::usage(format!("cannot read the passphrase: {error}")))
     }
 }
 
@@ -128,14 +128,14 @@ impl Project {
             store_bytes_max: self.settings.store_bytes_max.value,
             compact_after: self.settings.compact_after.value,
             screening: self.settings.memory_secrets.value,
-            follower: Some(Arc::new(self.planning())),
+            projection: Some(Arc::new(self.planning())),
             ..Options::default()
         }
     }
 
     /// The same for tools that always left files.
     fn options_with_files(&self) -> Options {
-        Options { follower: Some(Arc::new(self.planning().beginning())), ..self.options() }
+        Options { projection: Some(Arc::new(self.planning().beginning())), ..self.options() }
     }
 
     /// The files that show what is in the trail.
@@ -161,12 +161,12 @@ impl Project {
     }
 
     /// Opens the project.
-    pub(crate) fn engine(&self) -> Result<Engine, Failure> {
+    pub(crate) fn engine(&self) -> Result<Engine, Error> {
         Ok(Engine::open(&self.home, self.options())?)
     }
 
     /// Whoever is asking, authenticated.
-    pub(crate) fn client(&self, app: &App, engine: &Engine) -> Result<Client, Failure> {
+    pub(crate) fn client(&self, app: &App, engine: &Engine) -> Result<Client, Error> {
         // Nothing is done under a protection that somebody declared and that is not there.
         let deployment = &self.settings.deployment;
         if deployment.origin != Origin::Default {
@@ -179,19 +179,19 @@ impl Project {
                 let client = client.in_session(self.settings.session.value.clone());
                 Ok(client.warning(&app.warnings))
             }
-            None => Err(Failure::misuse(Rule::WhoAreYou, "who is asking? no agent was named")),
+            None => Err(Error::misuse(Rule::WhoAreYou, "who is asking? no agent was named")),
         }
     }
 
     /// Whoever is asking, for questions that need no proof of it.
-    pub(crate) fn asker(&self) -> Result<Option<Principal>, Failure> {
+    pub(crate) fn asker(&self) -> Result<Option<Principal>, Error> {
         Ok(self.settings.asker()?.map(|asker| match asker {
             Asker::User(user) => Principal::User(user),
             Asker::Agent(name) => Principal::Agent(name),
         }))
     }
 
-    fn person(&self, app: &App, engine: &Engine, user: &UserId) -> Result<Client, Failure> {
+    fn person(&self, app: &App, engine: &Engine, user: &UserId) -> Result<Client, Error> {
         match self.opened(app, user)? {
             Ok(credential) => Ok(engine.client(credential, Signing::Each).warning(&app.warnings)),
             Err(error) => Err(self.not_who_they_said(engine, user, error)),
@@ -199,7 +199,7 @@ impl Project {
     }
 
     /// A person's key, opened with their passphrase.
-    fn opened(&self, app: &App, user: &UserId) -> Result<Result<Credential, EngineError>, Failure> {
+    fn opened(&self, app: &App, user: &UserId) -> Result<Result<Credential, EngineError>, Error> {
         let keys = Keyring::of(&self.home);
         if !keys.has_user(user) {
             let message = format!("there is no key of user {user} on this machine");
@@ -210,7 +210,7 @@ impl Project {
 
     /// Whoever is asking, with a key that is here; for what is done while the store may be
     /// unreadable. Nobody in particular, if nobody was named.
-    pub(crate) fn credential(&self, app: &App) -> Result<Option<Credential>, Failure> {
+    pub(crate) fn credential(&self, app: &App) -> Result<Option<Credential>, Error> {
         match self.settings.asker()? {
             Some(Asker::User(user)) => Ok(Some(self.opened(app, &user)??)),
             Some(Asker::Agent(name)) => Ok(Keyring::of(&self.home).agent(&name)?),
@@ -224,7 +224,7 @@ impl Project {
         engine: &Engine,
         user: &UserId,
         error: EngineError,
-    ) -> Failure {
+    ) -> Error {
         if let EngineError::Credential(reason) = &error {
             // If nothing can be recorded now, the answer is no all the same.
             let entity = Principal::User(user.clone());
@@ -233,7 +233,7 @@ impl Project {
             }
             let known = Keyring::of(&self.home).has_user(user);
             return if known {
-                Failure::from(error).hint("Try again with the right passphrase.")
+                Error::from(error).hint("Try again with the right passphrase.")
             } else {
                 error.into()
             };

@@ -9,13 +9,13 @@ use serde::Deserialize;
 use std::path::Path;
 
 use crate::desk::Desk;
-use crate::failure::Failure;
+use crate::error::Error;
 use crate::input;
 use crate::output::{one_line, show_bytes};
 
 /// Reads content. What comes from a file or from standard input may be anything, and large; it is
 /// stored at once.
-pub(crate) fn read(desk: &Desk<'_>, given: &str) -> Result<Content, Failure> {
+pub(crate) fn read(desk: &Desk<'_>, given: &str) -> Result<Content, Error> {
     if given == "-" {
         let mut input = input::stdin(&desk.app, "the content")?;
         return Ok(desk.bring(desk.blobs().put_reader(&mut input)?.blob));
@@ -29,20 +29,20 @@ pub(crate) fn read(desk: &Desk<'_>, given: &str) -> Result<Content, Failure> {
 }
 
 /// The content of a file.
-pub(crate) fn of_file(desk: &Desk<'_>, path: &Path) -> Result<Content, Failure> {
+pub(crate) fn of_file(desk: &Desk<'_>, path: &Path) -> Result<Content, Error> {
     Ok(desk.bring(put_file(&desk.blobs(), path)?.blob))
 }
 
 /// A message of one piece of content.
-pub(crate) fn payload(desk: &Desk<'_>, given: &str) -> Result<PayloadArg, Failure> {
+pub(crate) fn payload(desk: &Desk<'_>, given: &str) -> Result<PayloadArg, Error> {
     let content = read(desk, given)?;
     Ok(PayloadArg { attachments: Vec::new(), content, format: None })
 }
 
 /// Stores the content of a file that somebody named.
-pub(crate) fn put_file(blobs: &Blobs, path: &Path) -> Result<Stored, Failure> {
+pub(crate) fn put_file(blobs: &Blobs, path: &Path) -> Result<Stored, Error> {
     let usage = |error: &dyn std::fmt::Display| {
-        Failure::usage(format!("cannot store {}: {error}", path.display()))
+        Error::usage(format!("cannot store {}: {error}", path.display()))
     };
     // A pipe without a writer would never end.
     let data = std::fs::metadata(path).map_err(|error| usage(&error))?;
@@ -87,11 +87,11 @@ struct WrittenFile {
 }
 
 /// Reads the files of a merge from a JSON file.
-pub(crate) fn merged(path: &Path) -> Result<Vec<FileArg>, Failure> {
+pub(crate) fn merged(path: &Path) -> Result<Vec<FileArg>, Error> {
     let text = input::read_file(path)?;
     let files: Vec<WrittenFile> = serde_json::from_str(&text).map_err(|error| {
         let message = format!("{} cannot be used: {error}", path.display());
-        Failure::usage(message).hint("See `althing integrate WS accept --help` for its form.")
+        Error::usage(message).hint("See `althing integrate WS accept --help` for its form.")
     })?;
     let file =
         |file: WrittenFile| FileArg { content: file.content.map(Into::into), path: file.path };

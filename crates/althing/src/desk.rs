@@ -21,7 +21,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use crate::app::{App, Project};
-use crate::failure::Failure;
+use crate::error::Error;
 use crate::frugal::{agent_name, own_haid};
 use crate::naming::{Naming, ambiguous};
 use crate::output::Out;
@@ -43,14 +43,14 @@ macro_rules! answered {
     ($desk:expr, $query:expr, $variant:ident) => {
         match $desk.ask(&$query)? {
             Answer::$variant(found) => Ok(found),
-            other => Err(Failure::unexpected(&other)),
+            other => Err(Error::unexpected(&other)),
         }
     };
 }
 
 impl<'a> Desk<'a> {
     /// The project, which has to be there. Without a name one may read, and change nothing.
-    pub(crate) fn open(app: &'a App) -> Result<Self, Failure> {
+    pub(crate) fn open(app: &'a App) -> Result<Self, Error> {
         let project = Arc::new(app.project()?);
         let (own, by) = (project.clone(), app.clone());
         let caller =
@@ -60,7 +60,7 @@ impl<'a> Desk<'a> {
 
     /// The same for dialects in which nobody is nameless: without a name one is the HAID of this
     /// person in this project.
-    pub(crate) fn open_as_own(app: &'a App) -> Result<Self, Failure> {
+    pub(crate) fn open_as_own(app: &'a App) -> Result<Self, Error> {
         let project = Arc::new(app.project()?);
         let caller = match project.asker()? {
             None => Caller::agent(agent_name(&own_haid(&project)?)?),
@@ -73,19 +73,19 @@ impl<'a> Desk<'a> {
     }
 
     /// The same, with the HAID derived only when something is changed, because look-ups are many.
-    pub(crate) fn open_to_look_up(app: &'a App) -> Result<Self, Failure> {
+    pub(crate) fn open_to_look_up(app: &'a App) -> Result<Self, Error> {
         Desk::to_look_up(Cow::Borrowed(app), false)?.opened()
     }
 
     /// The same for tools that need no setting up: the first write creates the project.
-    pub(crate) fn beginning(app: App) -> Result<Desk<'static>, Failure> {
+    pub(crate) fn beginning(app: App) -> Result<Desk<'static>, Error> {
         Desk::to_look_up(Cow::Owned(app), true)
     }
 
-    fn to_look_up(app: Cow<'a, App>, begins: bool) -> Result<Self, Failure> {
+    fn to_look_up(app: Cow<'a, App>, begins: bool) -> Result<Self, Error> {
         let project = Arc::new(app.project()?);
         let (own, by) = (project.clone(), App::clone(&app));
-        let authenticate = move |engine: &Engine| -> Result<Client, Failure> {
+        let authenticate = move |engine: &Engine| -> Result<Client, Error> {
             if own.asker()?.is_some() {
                 return own.client(&by, engine);
             }
@@ -101,7 +101,7 @@ impl<'a> Desk<'a> {
         project: Arc<Project>,
         caller: Caller,
         begins: bool,
-    ) -> Result<Self, Failure> {
+    ) -> Result<Self, Error> {
         let is_agent = matches!(project.asker()?, Some(Principal::Agent(_)));
         let session = project.settings.session.value.clone().filter(|_| is_agent);
         let served = Arc::new(Served::new(project.setup(begins)).warning(&app.warnings));
@@ -110,7 +110,7 @@ impl<'a> Desk<'a> {
     }
 
     /// The same, unless the project is not there.
-    fn opened(self) -> Result<Self, Failure> {
+    fn opened(self) -> Result<Self, Error> {
         self.context.opened()?;
         Ok(self)
     }
@@ -124,7 +124,7 @@ impl<'a> Desk<'a> {
     }
 
     /// The project, opened.
-    pub(crate) fn engine(&self) -> Result<Engine, Failure> {
+    pub(crate) fn engine(&self) -> Result<Engine, Error> {
         self.context.engine()
     }
 
@@ -144,16 +144,16 @@ impl<'a> Desk<'a> {
     }
 
     /// Says so if there is no such person: an empty answer would be no answer.
-    pub(crate) fn known_user(&self, user: &UserId) -> Result<(), Failure> {
+    pub(crate) fn known_user(&self, user: &UserId) -> Result<(), Error> {
         if self.engine()?.world()?.state.user(user).is_some() {
             return Ok(());
         }
-        let failure = Failure::not_found(format!("there is no user {user}"));
+        let failure = Error::not_found(format!("there is no user {user}"));
         Err(failure.hint("`althing users` lists who there is; `althing login NAME` signs up."))
     }
 
     /// Asks as whoever asks.
-    pub(crate) fn ask(&self, query: &Query) -> Result<Answer, Failure> {
+    pub(crate) fn ask(&self, query: &Query) -> Result<Answer, Error> {
         if let Some(Principal::User(user)) = self.viewer() {
             self.known_user(user)?;
         }
@@ -161,64 +161,60 @@ impl<'a> Desk<'a> {
     }
 
     /// Whoever asks, authenticated.
-    pub(crate) fn client(&self) -> Result<Client, Failure> {
+    pub(crate) fn client(&self) -> Result<Client, Error> {
         self.context.client()
     }
 
     /// Issues a command.
-    pub(crate) fn order(&self, command: Command) -> Result<Reply, Failure> {
+    pub(crate) fn order(&self, command: Command) -> Result<Reply, Error> {
         self.context.execute(command)
     }
 
     /// The run that goes on, if one does.
-    pub(crate) fn run(&self) -> Result<Option<RunView>, Failure> {
+    pub(crate) fn run(&self) -> Result<Option<RunView>, Error> {
         if self.engine()?.world()?.state.root().is_none() {
             return Ok(None);
         }
         answered!(self, Query::RunGet(Everything {}), Run).map(Some)
     }
 
-    pub(crate) fn workspaces(&self, list: WorkspaceList) -> Result<Vec<WorkspaceView>, Failure> {
+    pub(crate) fn workspaces(&self, list: WorkspaceList) -> Result<Vec<WorkspaceView>, Error> {
         answered!(self, Query::WorkspaceList(list), Workspaces)
     }
 
-    pub(crate) fn workspace_view(&self, workspace: WorkspaceId) -> Result<WorkspaceView, Failure> {
+    pub(crate) fn workspace_view(&self, workspace: WorkspaceId) -> Result<WorkspaceView, Error> {
         answered!(self, Query::WorkspaceGet(OfWorkspace { workspace }), Workspace).map(|view| *view)
     }
 
-    pub(crate) fn checkpoints(&self, id: &WorkspaceId) -> Result<Vec<CheckpointView>, Failure> {
+    pub(crate) fn checkpoints(&self, id: &WorkspaceId) -> Result<Vec<CheckpointView>, Error> {
         let of = OfWorkspace { workspace: id.clone() };
         answered!(self, Query::CheckpointList(of), Checkpoints)
     }
 
-    pub(crate) fn rights(&self, id: &WorkspaceId) -> Result<Vec<RightView>, Failure> {
+    pub(crate) fn rights(&self, id: &WorkspaceId) -> Result<Vec<RightView>, Error> {
         self.right_list(RightList { workspace: Some(id.clone()), ..RightList::default() })
     }
 
-    pub(crate) fn right_list(&self, list: RightList) -> Result<Vec<RightView>, Failure> {
+    pub(crate) fn right_list(&self, list: RightList) -> Result<Vec<RightView>, Error> {
         answered!(self, Query::RightList(list), Rights)
     }
 
-    pub(crate) fn task_deps(&self, deps: TaskDeps) -> Result<Vec<TaskView>, Failure> {
+    pub(crate) fn task_deps(&self, deps: TaskDeps) -> Result<Vec<TaskView>, Error> {
         answered!(self, Query::TaskDeps(deps), Tasks)
     }
 
     /// What a workspace sees, or who sees it.
-    pub(crate) fn sight(
-        &self,
-        workspace: WorkspaceId,
-        by: bool,
-    ) -> Result<Vec<SightView>, Failure> {
+    pub(crate) fn sight(&self, workspace: WorkspaceId, by: bool) -> Result<Vec<SightView>, Error> {
         let of = OfWorkspace { workspace };
         let query = if by { Query::WorkspaceSeenBy(of) } else { Query::WorkspaceSees(of) };
         answered!(self, query, Sight)
     }
 
-    pub(crate) fn tasks(&self, list: TaskList) -> Result<Vec<TaskView>, Failure> {
+    pub(crate) fn tasks(&self, list: TaskList) -> Result<Vec<TaskView>, Error> {
         answered!(self, Query::TaskList(list), Tasks)
     }
 
-    pub(crate) fn graphs(&self) -> Result<Vec<GraphView>, Failure> {
+    pub(crate) fn graphs(&self) -> Result<Vec<GraphView>, Error> {
         answered!(self, Query::TaskGraphs(Everything {}), Graphs)
     }
 }
@@ -226,7 +222,7 @@ impl<'a> Desk<'a> {
 /// What names mean.
 impl Desk<'_> {
     /// The workspaces that can be meant: those one may read, and those one may write to.
-    pub(crate) fn workspace_naming(&self) -> Result<Naming, Failure> {
+    pub(crate) fn workspace_naming(&self) -> Result<Naming, Error> {
         let all = self.workspaces(WorkspaceList::default())?;
         let mut ids: BTreeSet<WorkspaceId> = BTreeSet::new();
         for view in all {
@@ -244,7 +240,7 @@ impl Desk<'_> {
 
     /// A workspace by its id, a part of it, `root`, or `agent:NAME`. What fits nothing goes on as
     /// it is: the kernel says that there is no such thing, and who asked is on record.
-    pub(crate) fn workspace(&self, text: &str) -> Result<WorkspaceId, Failure> {
+    pub(crate) fn workspace(&self, text: &str) -> Result<WorkspaceId, Error> {
         if text == ROOT {
             // After the end of a run its result is what one wants to see.
             let last = self.engine()?.world()?.state.newest_root().cloned();
@@ -257,18 +253,18 @@ impl Desk<'_> {
     }
 
     /// A workspace, if one is named.
-    pub(crate) fn workspace_if(&self, text: Option<&str>) -> Result<Option<WorkspaceId>, Failure> {
+    pub(crate) fn workspace_if(&self, text: Option<&str>) -> Result<Option<WorkspaceId>, Error> {
         text.map(|text| self.workspace(text)).transpose()
     }
 
     /// Several workspaces.
-    pub(crate) fn workspace_list(&self, texts: &[String]) -> Result<Vec<WorkspaceId>, Failure> {
+    pub(crate) fn workspace_list(&self, texts: &[String]) -> Result<Vec<WorkspaceId>, Error> {
         texts.iter().map(|text| self.workspace(text)).collect()
     }
 
     /// The one workspace an agent works in, or the last one it worked in.
-    fn workspace_of(&self, name: &str) -> Result<WorkspaceId, Failure> {
-        let agent = AgentName::new(name).map_err(|error| Failure::usage(error.to_string()))?;
+    fn workspace_of(&self, name: &str) -> Result<WorkspaceId, Error> {
+        let agent = AgentName::new(name).map_err(|error| Error::usage(error.to_string()))?;
         let asked = WorkspaceList { agent: Some(agent), ..WorkspaceList::default() };
         let ever = self.workspaces(asked)?;
         let live: Vec<&WorkspaceView> =
@@ -278,7 +274,7 @@ impl Desk<'_> {
             ([], Some(last)) => Ok(last.workspace.clone()),
             ([], None) => {
                 let message = format!("there is no workspace of agent {name} that you may see");
-                Err(Failure::not_found(message).with_rule(Rule::ReferenceKnown))
+                Err(Error::not_found(message).with_rule(Rule::ReferenceKnown))
             }
             (several, _) => {
                 let ids: Vec<&str> = several.iter().map(|view| view.workspace.as_str()).collect();
@@ -288,7 +284,7 @@ impl Desk<'_> {
     }
 
     /// A task by its id, a part of it, or its name.
-    pub(crate) fn task(&self, text: &str) -> Result<TaskId, Failure> {
+    pub(crate) fn task(&self, text: &str) -> Result<TaskId, Error> {
         let all = self.tasks(TaskList { all: true, ..TaskList::default() })?;
         let naming = Naming::of(all.iter().map(|view| &view.task));
         if naming.find(text).is_ok_and(|found| found.is_some()) {
@@ -317,16 +313,16 @@ impl Desk<'_> {
     }
 
     /// Several tasks.
-    pub(crate) fn task_list(&self, texts: &[String]) -> Result<Vec<TaskId>, Failure> {
+    pub(crate) fn task_list(&self, texts: &[String]) -> Result<Vec<TaskId>, Error> {
         texts.iter().map(|text| self.task(text)).collect()
     }
 
-    pub(crate) fn graph(&self, text: &str) -> Result<GraphId, Failure> {
+    pub(crate) fn graph(&self, text: &str) -> Result<GraphId, Error> {
         let all = self.graphs()?;
         named(&Naming::of(all.iter().map(|view| &view.graph)), text, GraphId::new)
     }
 
-    pub(crate) fn checkpoint_naming(&self) -> Result<Naming, Failure> {
+    pub(crate) fn checkpoint_naming(&self) -> Result<Naming, Error> {
         let mut ids = Vec::new();
         for view in self.workspaces(WorkspaceList::default())? {
             ids.extend(self.checkpoints(&view.workspace)?.into_iter().map(|made| made.checkpoint));
@@ -334,11 +330,11 @@ impl Desk<'_> {
         Ok(Naming::of(ids))
     }
 
-    pub(crate) fn checkpoint(&self, text: &str) -> Result<CheckpointId, Failure> {
+    pub(crate) fn checkpoint(&self, text: &str) -> Result<CheckpointId, Error> {
         named(&self.checkpoint_naming()?, text, CheckpointId::new)
     }
 
-    pub(crate) fn right_naming(&self) -> Result<Naming, Failure> {
+    pub(crate) fn right_naming(&self) -> Result<Naming, Error> {
         let mut ids = Vec::new();
         for view in self.workspaces(WorkspaceList::default())? {
             ids.extend(self.rights(&view.workspace)?.into_iter().map(|right| right.right));
@@ -346,7 +342,7 @@ impl Desk<'_> {
         Ok(Naming::of(ids))
     }
 
-    pub(crate) fn right(&self, text: &str) -> Result<RightId, Failure> {
+    pub(crate) fn right(&self, text: &str) -> Result<RightId, Error> {
         named(&self.right_naming()?, text, RightId::new)
     }
 }
@@ -354,13 +350,13 @@ impl Desk<'_> {
 /// Where one acts.
 impl Desk<'_> {
     /// The workspace one says to act in.
-    pub(crate) fn acting_in(&self) -> Result<Option<WorkspaceId>, Failure> {
+    pub(crate) fn acting_in(&self) -> Result<Option<WorkspaceId>, Error> {
         let said = self.project.settings.workspace.value.as_deref();
         said.map(|text| self.workspace(text)).transpose()
     }
 
     /// The workspace one acts in: the one that was said, the only one an agent has, or the root.
-    pub(crate) fn own(&self) -> Result<WorkspaceId, Failure> {
+    pub(crate) fn own(&self) -> Result<WorkspaceId, Error> {
         if let Some(said) = self.acting_in()? {
             return Ok(said);
         }
@@ -374,7 +370,7 @@ impl Desk<'_> {
 
     /// Has an agent show up that never did, so that it can be given work before it runs. Only for
     /// whoever may hand out work: others are about to be refused, and leave nobody behind.
-    pub(crate) fn introduce(&self, client: &Client, name: &AgentName) -> Result<(), Failure> {
+    pub(crate) fn introduce(&self, client: &Client, name: &AgentName) -> Result<(), Error> {
         if self.engine()?.world()?.state.agent(name).is_some() || !self.hands_out(client)? {
             return Ok(());
         }
@@ -388,7 +384,7 @@ impl Desk<'_> {
     }
 
     /// Whether somebody gives others work, or the post itself while nobody has it.
-    fn hands_out(&self, client: &Client) -> Result<bool, Failure> {
+    fn hands_out(&self, client: &Client) -> Result<bool, Error> {
         let own = match client.principal() {
             Principal::Agent(own) => own,
             Principal::System => return Ok(true),
@@ -408,8 +404,8 @@ impl Desk<'_> {
     }
 }
 
-fn no_run() -> Failure {
-    Failure::not_found("no run goes on, so there is no root").with_rule(Rule::RunNeeded)
+fn no_run() -> Error {
+    Error::not_found("no run goes on, so there is no root").with_rule(Rule::RunNeeded)
 }
 
 /// The id that is meant; what fits none is taken as it is, if it could be an id at all.
@@ -417,7 +413,7 @@ fn named<T, E: std::fmt::Display>(
     naming: &Naming,
     text: &str,
     read: impl Fn(&str) -> Result<T, E>,
-) -> Result<T, Failure> {
+) -> Result<T, Error> {
     let meant = naming.find(text)?.unwrap_or(text);
-    read(meant).map_err(|error| Failure::usage(format!("{text:?}: {error}")))
+    read(meant).map_err(|error| Error::usage(format!("{text:?}: {error}")))
 }

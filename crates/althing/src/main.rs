@@ -11,8 +11,8 @@ mod commands;
 mod content;
 mod desk;
 mod drawing;
+mod error;
 mod event_summary;
-mod failure;
 mod frugal;
 mod heimdall;
 mod input;
@@ -32,7 +32,7 @@ mod table;
 use std::process::ExitCode;
 
 use commands::Outcome;
-use failure::{Failure, exit_code};
+use error::{Error, exit_code};
 
 fn main() -> ExitCode {
     let mut given = std::env::args_os();
@@ -94,7 +94,7 @@ fn arguments() -> Vec<std::ffi::OsString> {
 /// What the parser of the command line could not use, or was asked to print.
 fn misused(error: &clap::Error, json: bool) -> ExitCode {
     if json && error.use_stderr() {
-        return output::Out::new(true).report(&Failure::usage(error.to_string().trim()));
+        return output::Out::new(true).report(&Error::usage(error.to_string().trim()));
     }
     // Nobody is left to tell if the terminal is gone.
     let _ = error.print();

@@ -2,7 +2,7 @@
 //!
 //! An id carries the time first and chance last, so endings differ soonest and are what is shown.
 
-use crate::failure::Failure;
+use crate::error::Error;
 
 /// The fewest characters that name anything.
 const CHARS_MIN: usize = 4;
@@ -42,7 +42,7 @@ impl Naming {
     }
 
     /// The one id that is meant, or none if none fits.
-    pub(crate) fn find(&self, text: &str) -> Result<Option<&str>, Failure> {
+    pub(crate) fn find(&self, text: &str) -> Result<Option<&str>, Error> {
         if let Some(exact) = self.ids.iter().find(|id| *id == text) {
             return Ok(Some(exact));
         }
@@ -117,14 +117,14 @@ fn ending(id: &str, chars: usize) -> &str {
 }
 
 /// Too little of an id was given.
-pub(crate) fn ambiguous(text: &str, several: &[&str]) -> Failure {
+pub(crate) fn ambiguous(text: &str, several: &[&str]) -> Error {
     let named: Vec<&str> = several.iter().take(CANDIDATES_MAX).copied().collect();
     let more = match several.len() - named.len() {
         0 => String::new(),
         more => format!(" and {more} more"),
     };
     let message = format!("{text:?} could be any of {}{more}", named.join(", "));
-    Failure::usage(message).hint("Give more of the id, from its beginning or its end.")
+    Error::usage(message).hint("Give more of the id, from its beginning or its end.")
 }
 
 #[cfg(test)]

@@ -9,7 +9,7 @@ use serde_json::json;
 use std::io::IsTerminal as _;
 use std::process::ExitCode;
 
-use crate::failure::{Failure, exit_code};
+use crate::error::{Error, exit_code};
 use crate::naming;
 use crate::screen;
 use crate::span::show_secs;
@@ -77,18 +77,18 @@ impl Out {
 
     /// Prints a line of data.
     #[expect(clippy::unused_self, reason = "where to print is this type's business")]
-    pub(crate) fn line(self, text: impl AsRef<str>) -> Result<(), Failure> {
+    pub(crate) fn line(self, text: impl AsRef<str>) -> Result<(), Error> {
         written(screen::line(text.as_ref()))
     }
 
     /// Prints a value as JSON: one document, readable for people on a terminal.
-    pub(crate) fn value<T: Serialize>(self, value: &T) -> Result<(), Failure> {
+    pub(crate) fn value<T: Serialize>(self, value: &T) -> Result<(), Error> {
         let text = if std::io::stdout().is_terminal() {
             serde_json::to_string_pretty(value)
         } else {
             serde_json::to_string(value)
         };
-        self.line(text.map_err(|error| Failure::unavailable(error.to_string()))?)
+        self.line(text.map_err(|error| Error::unavailable(error.to_string()))?)
     }
 
     /// Prints a note for people on standard error.
@@ -104,7 +104,7 @@ impl Out {
         self,
         columns: &[C],
         rows: &[Vec<String>],
-    ) -> Result<(), Failure> {
+    ) -> Result<(), Error> {
         let columns: Vec<Column<'a>> = columns.iter().map(|column| (*column).into()).collect();
         let rows: Vec<Vec<String>> =
             rows.iter().map(|row| row.iter().map(|cell| one_line(cell)).collect()).collect();
@@ -116,17 +116,17 @@ impl Out {
     }
 
     /// Prints a sentence about things, which go by their short ids.
-    pub(crate) fn say(self, text: &str) -> Result<(), Failure> {
+    pub(crate) fn say(self, text: &str) -> Result<(), Error> {
         self.line(naming::short_ids(text))
     }
 
     /// Prints a line of data, cut where it would not fit.
-    pub(crate) fn cut_line(self, text: impl AsRef<str>) -> Result<(), Failure> {
+    pub(crate) fn cut_line(self, text: impl AsRef<str>) -> Result<(), Error> {
         self.line(table::cut(text.as_ref(), self.cut_at))
     }
 
     /// Prints text in a tone, broken into lines that begin with some spaces.
-    pub(crate) fn wrapped(self, indent: usize, tone: Tone, text: &str) -> Result<(), Failure> {
+    pub(crate) fn wrapped(self, indent: usize, tone: Tone, text: &str) -> Result<(), Error> {
         let room = self.width.saturating_sub(indent).max(WRAP_CHARS_MIN);
         table::wrap(text, room)
             .iter()
@@ -134,7 +134,7 @@ impl Out {
     }
 
     /// Prints a line that goes on below, indented, where it does not fit.
-    pub(crate) fn hanging(self, text: &str) -> Result<(), Failure> {
+    pub(crate) fn hanging(self, text: &str) -> Result<(), Error> {
         let room = self.width.saturating_sub(HANG).max(WRAP_CHARS_MIN);
         for (at, line) in table::wrap(text, room).iter().enumerate() {
             let indent = if at == 0 { 0 } else { HANG };
@@ -144,7 +144,7 @@ impl Out {
     }
 
     /// Prints a name and a value, which goes on below itself where it does not fit in one line.
-    pub(crate) fn fact(self, name: &str, indent: usize, value: &str) -> Result<(), Failure> {
+    pub(crate) fn fact(self, name: &str, indent: usize, value: &str) -> Result<(), Error> {
         let room = self.width.saturating_sub(indent).max(WRAP_CHARS_MIN);
         for (at, line) in table::wrap(value, room).iter().enumerate() {
             let name = if at == 0 { name } else { "" };
@@ -155,7 +155,7 @@ impl Out {
     }
 
     /// Reports what went wrong and returns the exit code for it.
-    pub(crate) fn report(self, failure: &Failure) -> ExitCode {
+    pub(crate) fn report(self, failure: &Error) -> ExitCode {
         if is_broken_pipe(failure) {
             return ExitCode::SUCCESS;
         }
@@ -186,7 +186,7 @@ impl Out {
 }
 
 /// Whether the reader of standard output went away, which is no failure of ours.
-fn is_broken_pipe(failure: &Failure) -> bool {
+fn is_broken_pipe(failure: &Error) -> bool {
     let cause = std::error::Error::source(failure);
     let cause = cause.and_then(|cause| cause.downcast_ref::<std::io::Error>());
     cause.is_some_and(|error| error.kind() == std::io::ErrorKind::BrokenPipe)
@@ -203,8 +203,8 @@ fn known_width() -> Option<usize> {
 }
 
 /// Turns the result of writing to standard output into ours.
-pub(crate) fn written(result: std::io::Result<()>) -> Result<(), Failure> {
-    result.map_err(|error| Failure::unavailable(format!("cannot print: {error}")).caused_by(error))
+pub(crate) fn written(result: std::io::Result<()>) -> Result<(), Error> {
+    result.map_err(|error| Error::unavailable(format!("cannot print: {error}")).caused_by(error))
 }
 
 /// A collision in words.

@@ -4,7 +4,7 @@
 
 use std::path::{Component, Path, PathBuf};
 
-use crate::failure::Failure;
+use crate::error::Error;
 
 /// Where things are, and why.
 #[derive(Clone, Debug)]
@@ -21,11 +21,11 @@ pub(crate) struct Place {
 
 impl Place {
     /// Finds the project that a folder belongs to. `home` overrides the state folder.
-    pub(crate) fn find(start: &Path, home: Option<PathBuf>) -> Result<Self, Failure> {
+    pub(crate) fn find(start: &Path, home: Option<PathBuf>) -> Result<Self, Error> {
         let start = std::path::absolute(start)
-            .map_err(|error| Failure::usage(format!("{}: {error}", start.display())))?;
+            .map_err(|error| Error::usage(format!("{}: {error}", start.display())))?;
         if !start.is_dir() {
-            return Err(Failure::usage(format!("{} is not a folder", start.display())));
+            return Err(Error::usage(format!("{} is not a folder", start.display())));
         }
         let place = match git_folder(&start)? {
             // A project that was here before git came stays where it is.
@@ -98,7 +98,7 @@ pub(crate) enum Inside {
 }
 
 /// The work tree and the git folder that all its worktrees share.
-fn git_folder(start: &Path) -> Result<Option<(PathBuf, PathBuf)>, Failure> {
+fn git_folder(start: &Path) -> Result<Option<(PathBuf, PathBuf)>, Error> {
     for folder in start.ancestors() {
         let dot_git = folder.join(".git");
         if dot_git.join("HEAD").is_file() {
@@ -120,8 +120,8 @@ fn git_folder(start: &Path) -> Result<Option<(PathBuf, PathBuf)>, Failure> {
 
 /// A worktree's or submodule's `.git` is a file that says where its git folder is. One that
 /// cannot be read must not lead to another project beside it.
-fn linked_git_folder(folder: &Path, dot_git: &Path) -> Result<PathBuf, Failure> {
-    let unusable = |why: &str| Failure::usage(format!("{}: {why}", dot_git.display()));
+fn linked_git_folder(folder: &Path, dot_git: &Path) -> Result<PathBuf, Error> {
+    let unusable = |why: &str| Error::usage(format!("{}: {why}", dot_git.display()));
     let text = std::fs::read_to_string(dot_git).map_err(|error| unusable(&error.to_string()))?;
     let path = text.strip_prefix("gitdir:").ok_or_else(|| unusable("it names no git folder"))?;
     Ok(folder.join(path.trim()))

@@ -8,7 +8,7 @@ use std::io::{self, IsTerminal as _, Write};
 use std::process::{Child, ChildStdin, Command, Stdio};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use crate::failure::Failure;
+use crate::error::Error;
 use crate::output::written;
 
 /// The pager where none is set. It ends with the command on ctrl-C (`-K`), so that no pager is
@@ -73,10 +73,7 @@ pub(crate) fn finish() -> io::Result<()> {
 
 /// Draws a picture over the one before: everything `print` prints, as far as the terminal shows
 /// it. Nothing has to be put right afterwards: the cursor stays below the picture.
-pub(crate) fn redraw(
-    first: bool,
-    print: impl FnOnce() -> Result<(), Failure>,
-) -> Result<(), Failure> {
+pub(crate) fn redraw(first: bool, print: impl FnOnce() -> Result<(), Error>) -> Result<(), Error> {
     *sink() = Sink::Picture(Vec::new());
     let printed = print();
     let drawn = std::mem::replace(&mut *sink(), Sink::Straight);

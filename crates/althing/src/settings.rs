@@ -10,7 +10,7 @@ use serde::Deserialize;
 use std::path::{Path, PathBuf};
 
 use crate::cli::Globals;
-use crate::failure::Failure;
+use crate::error::Error;
 use crate::place::Place;
 use crate::span::parse_secs;
 
@@ -111,7 +111,7 @@ const COMPACT_AFTER_DEFAULT: Span = Span::from_secs(30 * 24 * 60 * 60);
 
 impl Settings {
     /// Gathers the settings of a project.
-    pub(crate) fn gather(globals: &Globals, place: &Place) -> Result<Self, Failure> {
+    pub(crate) fn gather(globals: &Globals, place: &Place) -> Result<Self, Error> {
         let file = read_file(&place.root.join(FILE_NAME))?;
         let layers = |flag: Option<&String>, variable: &str, file: Option<String>| {
             layered(flag.cloned(), variable, file)
@@ -174,7 +174,7 @@ pub(crate) enum Asker {
 
 impl Settings {
     /// Whoever asks: what was said closest to the command counts, and only one of the two.
-    pub(crate) fn asker(&self) -> Result<Option<Asker>, Failure> {
+    pub(crate) fn asker(&self) -> Result<Option<Asker>, Error> {
         let agent = self.agent.value.clone().map(Asker::Agent);
         let user = self.user.value.clone().map(Asker::User);
         match (&agent, &user) {
@@ -184,7 +184,7 @@ impl Settings {
                     _ => "ALTHING_AGENT and ALTHING_USER",
                 };
                 let message = format!("both {both} are given; who is asking?");
-                Err(Failure::misuse(Rule::WhoAreYou, message))
+                Err(Error::misuse(Rule::WhoAreYou, message))
             }
             (Some(_), Some(_)) if self.agent.origin == Origin::Flag => Ok(agent),
             _ => Ok(user.or(agent)),
@@ -229,13 +229,13 @@ fn read_check_timeout(text: &str) -> Result<u64, String> {
     fits.ok_or_else(|| format!("a check may take 1 to 86400 seconds, not {secs}"))
 }
 
-fn read_file(path: &Path) -> Result<File, Failure> {
+fn read_file(path: &Path) -> Result<File, Error> {
     if matches!(path.try_exists(), Ok(false)) {
         return Ok(File::default());
     }
     let text = crate::input::read_file(path)?;
     toml::from_str(&text).map_err(|error| {
-        Failure::usage(format!("{} cannot be used: {}", path.display(), error.to_string().trim()))
+        Error::usage(format!("{} cannot be used: {}", path.display(), error.to_string().trim()))
     })
 }
 
@@ -267,12 +267,12 @@ struct Layered {
     text: Option<(String, Origin)>,
 }
 
-fn layered(flag: Option<String>, variable: &str, file: Option<String>) -> Result<Layered, Failure> {
+fn layered(flag: Option<String>, variable: &str, file: Option<String>) -> Result<Layered, Error> {
     let environment = match std::env::var(variable) {
         Ok(text) if text.is_empty() => None,
         Ok(text) => Some(text),
         Err(std::env::VarError::NotPresent) => None,
-        Err(error) => return Err(Failure::usage(format!("{variable}: {error}"))),
+        Err(error) => return Err(Error::usage(format!("{variable}: {error}"))),
     };
     let text = flag
         .map(|text| (text, Origin::Flag))
@@ -286,7 +286,7 @@ impl Layered {
         self,
         default: T,
         read: impl FnOnce(&str) -> Result<T, E>,
-    ) -> Result<Setting<T>, Failure> {
+    ) -> Result<Setting<T>, Error> {
         self.read_with(default, |text, _| read(text))
     }
 
@@ -294,7 +294,7 @@ impl Layered {
         self,
         default: T,
         read: impl FnOnce(&str, Origin) -> Result<T, E>,
-    ) -> Result<Setting<T>, Failure> {
+    ) -> Result<Setting<T>, Error> {
         let Some((text, origin)) = self.text else {
             return Ok(Setting { value: default, origin: Origin::Default });
         };
@@ -305,7 +305,7 @@ impl Layered {
             Origin::File | Origin::Default => format!("{key} in {FILE_NAME}"),
         };
         let value =
-            read(&text, origin).map_err(|error| Failure::usage(format!("{place}: {error}")))?;
+            read(&text, origin).map_err(|error| Error::usage(format!("{place}: {error}")))?;
         Ok(Setting { value, origin })
     }
 }

@@ -4,24 +4,24 @@ use althing_kernel::file::FilePath;
 use althing_kernel::lease::Surfaces;
 use althing_kernel::{Rule, Surface};
 
-use crate::failure::Failure;
+use crate::error::Error;
 use crate::place::{Inside, Place};
 
 /// Begins a surface that is meant from the project root, wherever one stands.
 const FROM_ROOT: &str = ":/";
 
 /// Reads surfaces typed in the current folder.
-pub(crate) fn read(place: &Place, texts: &[String], literal: bool) -> Result<Surfaces, Failure> {
+pub(crate) fn read(place: &Place, texts: &[String], literal: bool) -> Result<Surfaces, Error> {
     let from_root = texts.iter().all(|text| text.starts_with(FROM_ROOT));
     let here = if from_root { String::new() } else { where_one_stands(place)? };
-    let list: Result<Vec<Surface>, Failure> =
+    let list: Result<Vec<Surface>, Error> =
         texts.iter().map(|text| read_one(place, &here, text, literal)).collect();
-    Surfaces::new(list?).map_err(|error| Failure::misuse(Rule::Limits, error.to_string()))
+    Surfaces::new(list?).map_err(|error| Error::misuse(Rule::Limits, error.to_string()))
 }
 
 /// What a scope typed in the current folder means from the project's root: paths with commas
 /// between, or a name that stands for no path.
-pub(crate) fn scope(place: &Place, text: &str) -> Result<String, Failure> {
+pub(crate) fn scope(place: &Place, text: &str) -> Result<String, Error> {
     let here = where_one_stands(place)?;
     // A glob may have commas of its own; a scope with one is one surface.
     let parts: Vec<&str> = if text.contains('{') { vec![text] } else { text.split(',').collect() };
@@ -43,13 +43,13 @@ fn is_no_path(part: &str) -> bool {
 }
 
 /// Reads the path of one file typed in the current folder. Nothing in it is special.
-pub(crate) fn file(place: &Place, text: &str) -> Result<FilePath, Failure> {
+pub(crate) fn file(place: &Place, text: &str) -> Result<FilePath, Error> {
     let path = match text.strip_prefix(FROM_ROOT) {
         Some(from_root) => from_root.to_owned(),
         None => plain_from_here(&where_one_stands(place)?, text),
     };
     FilePath::new(&path)
-        .map_err(|error| Failure::misuse(Rule::SurfaceGrammar, format!("{text:?}: {error}")))
+        .map_err(|error| Error::misuse(Rule::SurfaceGrammar, format!("{text:?}: {error}")))
 }
 
 /// The same as [`from_here`] for names that stand for themselves.
@@ -71,22 +71,22 @@ fn plain_from_here(here: &str, text: &str) -> String {
 
 /// The current folder, seen from the project root. Outside the project surfaces are read from
 /// its root.
-fn where_one_stands(place: &Place) -> Result<String, Failure> {
+fn where_one_stands(place: &Place) -> Result<String, Error> {
     let Ok(here) = std::env::current_dir() else { return Ok(String::new()) };
     match place.inside(&here) {
         Inside::At(path) => Ok(path),
         Inside::Elsewhere => Ok(String::new()),
-        Inside::NotText => Err(Failure::misuse(
+        Inside::NotText => Err(Error::misuse(
             Rule::SurfaceGrammar,
             "the name of the current folder is not UTF-8 text; write surfaces as `:/path`",
         )),
     }
 }
 
-fn read_one(place: &Place, here: &str, text: &str, literal: bool) -> Result<Surface, Failure> {
+fn read_one(place: &Place, here: &str, text: &str, literal: bool) -> Result<Surface, Error> {
     if literal && !cfg!(windows) && text.contains('\\') {
         let message = format!("{text:?} has a backslash, which is read as a separator everywhere");
-        return Err(Failure::misuse(Rule::SurfaceGrammar, message));
+        return Err(Error::misuse(Rule::SurfaceGrammar, message));
     }
     // Taken literally, a name is escaped before the folder's name is put before it.
     let given = if literal { escaped(text) } else { text.to_owned() };
@@ -102,11 +102,11 @@ fn read_one(place: &Place, here: &str, text: &str, literal: bool) -> Result<Surf
         path
     };
     let wrong = |error: althing_kernel::surfaces::SurfaceError| {
-        Failure::misuse(Rule::SurfaceGrammar, error.to_string())
+        Error::misuse(Rule::SurfaceGrammar, error.to_string())
     };
     let surface = Surface::new(&path).map_err(wrong)?;
     if !literal && surface.is_glob() && place.root.join(&path).symlink_metadata().is_ok() {
-        return Err(Failure::misuse(
+        return Err(Error::misuse(
             Rule::SurfaceGrammar,
             format!(
                 "{text:?} is the name of a file here, but read as a glob it means other names; \

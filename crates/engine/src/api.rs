@@ -308,27 +308,6 @@ pub fn read(name: &str, args: &str) -> Result<Request, EngineError> {
     trail.map(Request::Trail).map_err(misread)
 }
 
-/// Parses a request whose arguments a program built: errors name the problem, but no line and
-/// column, since the user never sees the arguments.
-pub fn read_made(name: &str, args: &serde_json::Value) -> Result<Request, EngineError> {
-    read(name, &args.to_string()).map_err(|error| match error {
-        EngineError::Invalid(message) => EngineError::Invalid(without_place(name, &message)),
-        other => other,
-    })
-}
-
-fn without_place(name: &str, message: &str) -> String {
-    let message = message.strip_prefix(&format!("{name}: ")).unwrap_or(message);
-    let is_place = |place: &str| {
-        let numbers = place.split_once(" column ").map(|(line, column)| [line, column]);
-        numbers.is_some_and(|two| two.iter().all(|number| number.parse::<usize>().is_ok()))
-    };
-    match message.rsplit_once(" at line ") {
-        Some((said, place)) if is_place(place) => said.to_owned(),
-        _ => message.to_owned(),
-    }
-}
-
 /// Carries a request out. Commands need a client; queries are answered with what the viewer may
 /// see.
 pub fn perform(

@@ -70,7 +70,7 @@ impl Service {
         let Some(tool) = self.tool(name) else {
             let names: Vec<&str> = self.dialect.tools.iter().map(|tool| tool.name).collect();
             let message = format!("unknown tool: {}", repeated(name));
-            let fault = Error::usage(message.clone()).told(message, names.join(", "));
+            let fault = Error::usage(message.clone()).with_wording(message, names.join(", "));
             let who = (self.dialect.identify)(call).ok();
             return Attempt { who, result: Err(fault) };
         };

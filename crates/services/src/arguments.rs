@@ -1,13 +1,13 @@
-//! Arguments of tools: their schema, and what is said when they do not fit it.
+//! Arguments of tools: schemas, and error messages for arguments that do not match them.
 
 use althing_engine::screen::repeated;
 use schemars::JsonSchema;
 use schemars::generate::SchemaSettings;
 use serde_json::{Map, Value};
 
-use crate::fault::Fault;
+use crate::error::Error;
 
-/// The schema of a type, without what only costs the reader tokens.
+/// The schema of a type, shortened to save tokens.
 pub fn schema<A: JsonSchema>() -> Map<String, Value> {
     let settings = SchemaSettings::draft2020_12().with(|settings| {
         settings.inline_subschemas = true;
@@ -19,13 +19,13 @@ pub fn schema<A: JsonSchema>() -> Map<String, Value> {
     std::mem::take(schema)
 }
 
-/// Titles and formats repeat what names and types say; what may be left out is not said to be
-/// null as well.
+/// Removes titles and formats, which repeat names and types, and the null alternative of optional
+/// arguments.
 fn trim(schema: &mut Map<String, Value>, outermost: bool) {
     for key in ["title", "format", "default"] {
         schema.remove(key);
     }
-    // No count is below nothing.
+    // A minimum of 0 goes without saying: counts are unsigned.
     if schema.get("minimum").is_some_and(|least| *least == 0) {
         schema.remove("minimum");
     }
@@ -40,9 +40,10 @@ fn trim(schema: &mut Map<String, Value>, outermost: bool) {
         let first = first.clone();
         schema.insert("type".to_owned(), first);
     }
-    // A choice among words that each have a description is a choice among words.
-    if let Some(Value::Array(ways)) = schema.get("oneOf") {
-        let words: Option<Vec<Value>> = ways.iter().map(|way| way.get("const").cloned()).collect();
+    // A choice of described words is shortened to a list of the words.
+    if let Some(Value::Array(choices)) = schema.get("oneOf") {
+        let words: Option<Vec<Value>> =
+            choices.iter().map(|choice| choice.get("const").cloned()).collect();
         if let Some(words) = words {
             schema.remove("oneOf");
             schema.insert("type".to_owned(), "string".into());
@@ -63,12 +64,12 @@ fn trim(schema: &mut Map<String, Value>, outermost: bool) {
     }
 }
 
-/// Says what is wrong with arguments in words a model can act on.
+/// Checks arguments against a schema. The error names the argument and the accepted values.
 pub fn check(
     tool: &str,
     schema: &Map<String, Value>,
     given: &Map<String, Value>,
-) -> Result<(), Fault> {
+) -> Result<(), Error> {
     let empty = Map::new();
     let properties = schema.get("properties").and_then(Value::as_object).unwrap_or(&empty);
     let required = schema.get("required").and_then(Value::as_array);
@@ -76,7 +77,7 @@ pub fn check(
         let kind = kind(properties.get(name));
         if !given.get(name).is_some_and(|value| kind.fits(value)) {
             let words = kind.words();
-            return Err(Fault::usage(format!("{tool} requires a non-empty '{name}'{words}")));
+            return Err(Error::usage(format!("{tool} requires a non-empty '{name}'{words}")));
         }
     }
     for (name, value) in given {
@@ -84,17 +85,17 @@ pub fn check(
             let known: Vec<&str> = properties.keys().map(String::as_str).collect();
             let (name, known) = (repeated(name), known.join(", "));
             let message = format!("{tool} takes no argument '{name}', only {known}");
-            return Err(Fault::usage(message));
+            return Err(Error::usage(message));
         };
         let kind = kind(Some(property));
         if !value.is_null() && !kind.fits(value) {
-            return Err(Fault::usage(format!("'{name}' must be {}", kind.one())));
+            return Err(Error::usage(format!("'{name}' must be {}", kind.one())));
         }
     }
     Ok(())
 }
 
-/// What sort of value an argument takes, as far as words differ.
+/// The sort of value an argument takes, as error messages tell them apart.
 enum Kind {
     Text,
     Texts,

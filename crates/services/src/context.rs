@@ -1,4 +1,5 @@
-//! The context of a request: the project, who asks, and how they prove it. One for every door.
+//! The context of a request, the same for every door: the project, the caller, and how the caller
+//! authenticates.
 
 use althing_engine::{Blobs, Client, Engine, EngineError, Signing};
 use althing_kernel::query::{Answer, Query};
@@ -11,25 +12,26 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use crate::error::Error;
 use crate::project::{Identity, Project, Setup};
 
-/// Proves who asks, once something is to be changed: with an agent's key or a person's passphrase.
+/// Authenticates the caller when something is to be changed: with an agent's key or a person's
+/// passphrase.
 pub type Authenticate = Box<dyn Fn(&Engine) -> Result<Client, Error> + Send + Sync>;
 
-/// Who asks, as their channel says: the settings of a command line, or the host of an agent.
+/// The caller, as the settings of a command line or the host of an agent name them.
 pub struct Caller {
-    /// Their name. Nobody in particular may read, and change nothing.
+    /// Their name. An anonymous caller may only read.
     principal: Option<Principal>,
-    /// The session they say they speak in.
+    /// The session they named.
     session: Option<WorkspaceId>,
     authenticate: Authenticate,
 }
 
 impl Caller {
-    /// Somebody by their name, with a way to prove it.
+    /// A caller with a name and a way to authenticate.
     pub fn new(principal: Option<Principal>, authenticate: Authenticate) -> Self {
         Caller { principal, session: None, authenticate }
     }
 
-    /// An agent whose key is on this machine, or is made now.
+    /// An agent. Its key is made on first use.
     pub fn agent(name: AgentName) -> Self {
         let principal = Principal::Agent(name.clone());
         let authenticate = move |engine: &Engine| -> Result<Client, Error> {
@@ -38,20 +40,20 @@ impl Caller {
         Caller::new(Some(principal), Box::new(authenticate))
     }
 
-    /// The same caller, speaking in a session.
+    /// The same caller, in a session.
     #[must_use]
     pub fn in_session(self, session: Option<WorkspaceId>) -> Self {
         Caller { session, ..self }
     }
 }
 
-/// What is true now, as the caller may see it, and when that is.
+/// The current state as the caller may see it, and its time.
 pub struct Present {
     /// The project.
     pub engine: Engine,
-    /// The state, with what has fallen due since the last entry.
+    /// The state, including deadlines that have passed since the last entry.
     pub state: State,
-    /// The moment it holds for.
+    /// The time of the state.
     pub now: Timestamp,
 }
 
@@ -59,15 +61,14 @@ pub struct Present {
 pub struct ProjectContext {
     project: Arc<Project>,
     caller: Caller,
-    /// The caller once they proved who they are: a passphrase is asked for once.
+    /// The authenticated caller; kept so that a passphrase is asked for once.
     client: OnceLock<Client>,
-    /// Content that the caller gave as such: what they bring along is their own.
+    /// Content that the caller uploaded in this request, which they may cite.
     brought: Mutex<BTreeSet<Blob>>,
 }
 
 impl ProjectContext {
-    /// A request of somebody about a project. Nothing is opened yet, and nobody is asked to prove
-    /// anything.
+    /// A request of a caller about a project. Opens nothing and authenticates nobody yet.
     pub fn new(project: Arc<Project>, caller: Caller) -> Self {
         ProjectContext { project, caller, client: OnceLock::new(), brought: Mutex::default() }
     }
@@ -80,7 +81,7 @@ impl ProjectContext {
         ProjectContext::new(project.clone(), Caller::new(Some(principal), authenticate))
     }
 
-    /// Where the project is and how it is worked on.
+    /// The location and the options of the project.
     pub fn setup(&self) -> &Setup {
         self.project.setup()
     }
@@ -95,7 +96,7 @@ impl ProjectContext {
         Ok(self.project.engine()?)
     }
 
-    /// The project as it is there. None is created.
+    /// The existing project. None is created.
     pub fn opened(&self) -> Result<Engine, Error> {
         Ok(self.project.opened()?)
     }
@@ -105,23 +106,28 @@ impl ProjectContext {
         Ok(self.project.readable()?)
     }
 
-    /// Who asks, if they have a name.
+    /// The caller's name, if they have one.
     pub fn principal(&self) -> Option<&Principal> {
         self.caller.principal.as_ref()
     }
 
-    /// Who asks, for requests that somebody has to answer for.
+    /// The caller's name, for requests that need one.
     pub fn named(&self) -> Result<&Principal, Error> {
-        let nobody = || Error::misuse(Rule::WhoAreYou, "who is asking? no agent was named");
+        let nobody = || {
+            Error::misuse(
+                Rule::WhoAreYou,
+                "this request needs a caller, and no agent or person was named",
+            )
+        };
         self.principal().ok_or_else(nobody)
     }
 
-    /// The session that the caller says they speak in.
+    /// The session that the caller named.
     pub fn session(&self) -> Option<&WorkspaceId> {
         self.caller.session.as_ref()
     }
 
-    /// The caller, who proved who they are, in the session they named.
+    /// The authenticated caller, in the session they named.
     pub fn client(&self) -> Result<Client, Error> {
         let client = if let Some(client) = self.client.get() {
             client
@@ -137,8 +143,8 @@ impl ProjectContext {
         })
     }
 
-    /// Puts a refusal of a command on record that rests on something the kernel cannot see. If that
-    /// fails, the error says why.
+    /// Records a refusal that rests on something the kernel cannot see. If recording fails, returns
+    /// that error instead.
     pub fn on_record(&self, command: &str, error: Error) -> Error {
         match self.client() {
             Ok(client) => error.recorded(&client, command),
@@ -151,13 +157,13 @@ impl ProjectContext {
         Ok(self.client()?.execute(command)?)
     }
 
-    /// Asks as the caller, who sees what they may see.
+    /// Answers a query with what the caller may see.
     pub fn ask(&self, query: &Query) -> Result<Answer, Error> {
         Ok(self.opened()?.ask_as(query, self.principal())?)
     }
 
-    /// Asks about what everybody may read. Nothing is found where the project has yet to be created,
-    /// or where there is no such thing.
+    /// Answers a query about public data. Returns `None` if the project does not exist yet, or the
+    /// thing asked for does not.
     pub fn look_up(&self, query: &Query) -> Result<Option<Answer>, Error> {
         let Some(engine) = self.readable()? else { return Ok(None) };
         match engine.ask(query) {
@@ -167,7 +173,7 @@ impl ProjectContext {
         }
     }
 
-    /// What is true now, without what others keep to themselves.
+    /// The current state, without other agents' private records.
     pub fn present(&self) -> Result<Present, Error> {
         let engine = self.opened()?;
         let (state, now) = engine.present()?;
@@ -178,7 +184,7 @@ impl ProjectContext {
         Ok(Present { engine, state, now })
     }
 
-    /// The time.
+    /// The current time.
     pub fn now(&self) -> Timestamp {
         self.setup().options.clock.now()
     }
@@ -188,7 +194,7 @@ impl ProjectContext {
         Blobs::of(&self.setup().home)
     }
 
-    /// Remembers content that the caller brought along.
+    /// Notes that the caller uploaded this content.
     pub fn bring(&self, blob: Blob) {
         self.brought.lock().unwrap_or_else(PoisonError::into_inner).insert(blob);
     }

@@ -3,8 +3,9 @@
 pub use althing_engine::ErrorKind;
 use althing_engine::screen::masked;
 use althing_engine::{Client, EngineError};
+use althing_kernel::records::Kind;
 use althing_kernel::refusal::{Details, OutsideKind};
-use althing_kernel::{Refusal, Rule};
+use althing_kernel::{Refusal, Rule, Surface, Timestamp};
 use althing_workshop::WorkshopError;
 use serde_json::{Value, json};
 use std::borrow::Cow;
@@ -18,16 +19,38 @@ pub const BLOB_HINT: &str =
 /// command line prints it and exits with a code that its kind decides.
 pub struct Error(Box<Parts>);
 
+/// A surface that somebody holds until a time.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Held {
+    /// The holder's name.
+    pub holder: String,
+    /// The surface.
+    pub surface: Surface,
+    /// The time the lease runs out, unless it is renewed.
+    pub until: Timestamp,
+}
+
+/// Facts that hints are made from. On the wire they are part of the details.
+#[derive(Clone, Debug, Default)]
+struct Facts {
+    code: Option<&'static str>,
+    entity: Option<Kind>,
+    allowed: Option<Vec<String>>,
+    owner: Option<String>,
+    held: Vec<Held>,
+}
+
 struct Parts {
     kind: ErrorKind,
     rule: Rule,
     message: String,
     details: Value,
-    /// The way out, where that is not what the rule says in general.
+    facts: Facts,
+    /// A hint of its own; without one, the rule's applies.
     hint: Option<Cow<'static, str>>,
     /// The name a dialect has for this failure, shown in place of the kind's.
     label: Option<&'static str>,
-    /// Title and text for hosts that only show text, where those are not message and hint.
+    /// Title and text for hosts that only show text; without them, message and hint are shown.
     wording: Option<(String, String)>,
     source: Option<Box<dyn std::error::Error + Send + Sync>>,
 }
@@ -39,6 +62,7 @@ impl Error {
             rule,
             message: message.into(),
             details: json!({}),
+            facts: Facts::default(),
             hint: None,
             label: None,
             wording: None,
@@ -51,17 +75,17 @@ impl Error {
         Error::new(ErrorKind::Usage, Rule::Usage, message)
     }
 
-    /// Input that cannot be read, in the reader's words, without the secrets that these repeat.
+    /// Input that cannot be parsed: the parser's message, with secrets masked.
     pub fn unreadable(error: impl fmt::Display) -> Self {
         Error::usage(masked(&error.to_string()))
     }
 
-    /// Input that cannot be used, by a rule of its own.
+    /// Input that cannot be used, citing this rule.
     pub fn misuse(rule: Rule, message: impl Into<String>) -> Self {
         Error::new(ErrorKind::Usage, rule, message)
     }
 
-    /// A rule says no before anything is asked of the runtime.
+    /// A refusal by a rule, before a command is issued.
     pub fn refused(rule: Rule, message: impl Into<String>) -> Self {
         Error::new(ErrorKind::Refused, rule, message)
     }
@@ -81,12 +105,12 @@ impl Error {
         Error::new(ErrorKind::Unavailable, Rule::StoreUnavailable, message)
     }
 
-    /// A trail, a proof or a head that does not hold.
+    /// A trail, a proof or a head that fails verification.
     pub fn integrity(rule: Rule, message: impl Into<String>) -> Self {
         Error::new(ErrorKind::Integrity, rule, message)
     }
 
-    /// A requirement of the protocol that does not hold here.
+    /// A requirement of the protocol that is not met.
     pub fn unmet(message: impl Into<String>) -> Self {
         Error::new(ErrorKind::Unmet, Rule::Conformance, message)
     }
@@ -96,7 +120,7 @@ impl Error {
         Error::new(ErrorKind::Defect, Rule::StoreUnavailable, message)
     }
 
-    /// A reply or an answer of another type than the request has.
+    /// A reply of another type than the request expects.
     pub fn unexpected(what: &impl fmt::Debug) -> Self {
         Error::defect(format!("an unexpected answer: {what:?}"))
     }
@@ -105,6 +129,45 @@ impl Error {
     #[must_use]
     pub fn with(mut self, details: Value) -> Self {
         self.0.details = details;
+        self
+    }
+
+    /// The same error with a code that tells it from others of its kind.
+    #[must_use]
+    pub fn with_code(mut self, code: &'static str) -> Self {
+        self.0.details["code"] = code.into();
+        self.0.facts.code = Some(code);
+        self
+    }
+
+    /// The same error about something of this kind.
+    #[must_use]
+    pub fn about(mut self, kind: Kind) -> Self {
+        self.0.details["entity"] = json!(kind);
+        self.0.facts.entity = Some(kind);
+        self
+    }
+
+    /// The same error with the choices that would be accepted.
+    #[must_use]
+    pub fn allowing(mut self, allowed: Vec<String>) -> Self {
+        self.0.details["allowed"] = json!(allowed);
+        self.0.facts.allowed = Some(allowed);
+        self
+    }
+
+    /// The same error about something that belongs to this agent.
+    #[must_use]
+    pub fn owned_by(mut self, owner: String) -> Self {
+        self.0.details["owner"] = owner.as_str().into();
+        self.0.facts.owner = Some(owner);
+        self
+    }
+
+    /// The same error with the surfaces in the way.
+    #[must_use]
+    pub fn holding(mut self, held: Vec<Held>) -> Self {
+        self.0.facts.held = held;
         self
     }
 
@@ -138,12 +201,12 @@ impl Error {
 
     /// The same error with a title and a text for hosts that only show text.
     #[must_use]
-    pub fn told(mut self, title: impl Into<String>, text: impl Into<String>) -> Self {
+    pub fn with_wording(mut self, title: impl Into<String>, text: impl Into<String>) -> Self {
         self.0.wording = Some((title.into(), text.into()));
         self
     }
 
-    /// The same error in other words. Its cause is dropped, because that says it in the old ones.
+    /// The same error with another message. Its cause is dropped, because it repeats the old one.
     #[must_use]
     pub fn reworded(mut self, words: impl FnOnce(&str) -> String) -> Self {
         self.0.message = words(&self.0.message);
@@ -159,7 +222,7 @@ impl Error {
     }
 
     /// The same error. A refusal is recorded in the caller's name, because it rests on something
-    /// that the kernel cannot see; if that fails, the error says why.
+    /// that the kernel cannot see. If recording fails, returns that error instead.
     #[must_use]
     pub fn recorded(self, client: &Client, command: &str) -> Self {
         let kind = match self.0.kind {
@@ -194,7 +257,32 @@ impl Error {
         &self.0.details
     }
 
-    /// The way out: the error's own hint, or that of its rule.
+    /// The code that tells it from others of its kind.
+    pub fn code(&self) -> Option<&'static str> {
+        self.0.facts.code
+    }
+
+    /// The kind of record it is about, if it names one.
+    pub fn entity(&self) -> Option<Kind> {
+        self.0.facts.entity
+    }
+
+    /// The choices that would be accepted, if they are known.
+    pub fn allowed(&self) -> Option<&[String]> {
+        self.0.facts.allowed.as_deref()
+    }
+
+    /// The agent whom the record belongs to, if that is known.
+    pub fn owner(&self) -> Option<&str> {
+        self.0.facts.owner.as_deref()
+    }
+
+    /// The surfaces in the way.
+    pub fn held(&self) -> &[Held] {
+        &self.0.facts.held
+    }
+
+    /// The hint: the error's own, or that of its rule.
     pub fn way_out(&self) -> &str {
         self.0.hint.as_deref().unwrap_or(self.0.rule.way_out())
     }
@@ -222,7 +310,7 @@ impl Error {
     pub fn text(&self) -> Value {
         let (title, text) = match &self.0.wording {
             Some((title, text)) => (title.as_str(), text.as_str()),
-            // The message says what is wrong; how to call tools is in their list.
+            // The message is enough: the list of tools says how to call them.
             None if self.0.kind == ErrorKind::Usage => (self.message(), ""),
             None => (self.message(), self.0.rule.way_out()),
         };
@@ -255,12 +343,19 @@ impl From<EngineError> for Error {
     fn from(source: EngineError) -> Self {
         let error = Error::new(source.kind(), source.rule(), source.to_string());
         let error = match &source {
-            EngineError::Refused(refusal) => error.with(match &refusal.details {
-                Details::Collisions(collisions) => json!({ "collisions": collisions }),
-                Details::Allowed(allowed) => json!({ "allowed": allowed }),
-                Details::Findings(findings) => json!({ "findings": findings }),
-                Details::None {} => json!({}),
-            }),
+            EngineError::Refused(refusal) => match &refusal.details {
+                Details::Collisions(collisions) => {
+                    let held = collisions.iter().map(|own| Held {
+                        holder: own.holder.to_string().trim_start_matches("agent:").to_owned(),
+                        surface: own.surface.clone(),
+                        until: own.expires_at,
+                    });
+                    error.with(json!({ "collisions": collisions })).holding(held.collect())
+                }
+                Details::Allowed(allowed) => error.allowing(allowed.clone()),
+                Details::Findings(findings) => error.with(json!({ "findings": findings })),
+                Details::None {} => error,
+            },
             EngineError::Pruned { .. } => {
                 error.hint("Look at a backup or a snapshot from before it was deleted.")
             }

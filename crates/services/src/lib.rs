@@ -1,9 +1,9 @@
-//! Services: what a verb does, once, for every door.
+//! Services: one implementation of each verb, for every door.
 //!
-//! [`memory`] and [`frugal`] are the dialects there are. The command line and the server of the
-//! Model Context Protocol call the same functions. What they change goes through the engine as a
-//! command; this crate decides nothing and keeps nothing. Every request comes with a
-//! [`ProjectContext`]: the project, who asks, and how they prove it.
+//! The dialects are [`memory`] and [`frugal`]. The command line and the server of the Model Context
+//! Protocol call the same functions. Changes go through the engine as typed commands; this crate
+//! decides nothing and stores nothing. Every request comes with a [`ProjectContext`]: the project,
+//! the caller, and how the caller authenticates.
 
 pub mod arguments;
 pub mod context;
@@ -15,8 +15,3 @@ pub mod project;
 pub use context::{Caller, ProjectContext};
 pub use error::{Error, ErrorKind};
 pub use project::{Host, Identity, Project, Setup};
-
-/// The error under the name that the services call it by.
-pub(crate) mod fault {
-    pub(crate) use crate::error::Error as Fault;
-}

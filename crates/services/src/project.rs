@@ -9,12 +9,12 @@ use std::path::PathBuf;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use crate::error::Error;
-use crate::memory::Recall;
+use crate::memory::SearchCache;
 
 /// The name of a host that does not say who it is.
 pub const UNNAMED: &str = "mcp-client";
 
-/// Where a project is and how it is to be worked on.
+/// The location of a project and the options to open it with.
 #[derive(Clone)]
 pub struct Setup {
     /// The state folder.
@@ -32,9 +32,9 @@ pub struct Setup {
 /// The host that asks.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Host {
-    /// What it calls itself.
+    /// The name it gives itself.
     pub name: Option<String>,
-    /// Its version, as it says.
+    /// The version it reports.
     pub version: Option<String>,
 }
 
@@ -43,13 +43,13 @@ pub struct Host {
 pub struct Identity {
     /// The agent.
     pub agent: AgentName,
-    /// What the dialect calls it.
+    /// The name the dialect shows it by.
     pub shown: String,
-    /// What sort of agent it is.
+    /// Its role: the last part of its HAID, or its name.
     pub role: String,
-    /// For whom it works, if that is known.
+    /// The person it works for, if known.
     pub human: Option<String>,
-    /// The host it speaks through.
+    /// The host it is connected through.
     pub host: Host,
 }
 
@@ -61,7 +61,7 @@ pub struct Project {
     /// project may be put in its place.
     clients: Mutex<BTreeMap<AgentName, (PublicKey, Client)>>,
     /// The search index of its memory, kept between requests.
-    recall: Recall,
+    search_cache: SearchCache,
     /// Warnings about commands of the request that is being carried out.
     warnings: Warnings,
 }
@@ -69,8 +69,8 @@ pub struct Project {
 impl Project {
     /// A project that is not opened yet.
     pub fn new(setup: Setup) -> Self {
-        let (engine, clients, recall, warnings) = Default::default();
-        Project { setup, engine, clients, recall, warnings }
+        let (engine, clients, search_cache, warnings) = Default::default();
+        Project { setup, engine, clients, search_cache, warnings }
     }
 
     /// The same project, whose warnings go to this list.
@@ -79,7 +79,7 @@ impl Project {
         Project { warnings: warnings.clone(), ..self }
     }
 
-    /// Where it is and how it is worked on.
+    /// The location and the options.
     pub fn setup(&self) -> &Setup {
         &self.setup
     }
@@ -89,8 +89,8 @@ impl Project {
         &self.warnings
     }
 
-    pub(crate) fn recall(&self) -> &Recall {
-        &self.recall
+    pub(crate) fn search_cache(&self) -> &SearchCache {
+        &self.search_cache
     }
 
     /// The project for a request that changes it: created first if that is wanted, and opened.
@@ -149,22 +149,22 @@ impl Project {
     }
 }
 
-/// What an agent says of itself when it registers.
+/// The registration of an agent.
 fn about(who: &Identity) -> agent::Register {
     let Host { name, version } = &who.host;
-    let said = |text: &Option<String>| text.as_deref().and_then(label);
+    let short = |text: &Option<String>| text.as_deref().and_then(label);
     agent::Register {
-        human: said(&who.human),
+        human: short(&who.human),
         role: Label::new(&who.role).ok(),
-        tool: said(name),
-        tool_version: said(version),
+        tool: short(name),
+        tool_version: short(version),
     }
 }
 
-/// Makes a label of what a host says: one short line.
-pub(crate) fn label(said: &str) -> Option<Label> {
-    let said: String = said.chars().filter(|c| !c.is_control()).take(32).collect();
-    Label::new(said.trim()).ok()
+/// Makes a label of a host's text: one short line.
+pub(crate) fn label(text: &str) -> Option<Label> {
+    let text: String = text.chars().filter(|c| !c.is_control()).take(32).collect();
+    Label::new(text.trim()).ok()
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {

@@ -5,17 +5,17 @@ use althing_kernel::{Command, agent};
 
 use crate::app::App;
 use crate::cli::AgentsCommand;
-use crate::failure::Failure;
+use crate::error::Error;
 use crate::output::from_now;
 
-pub(crate) fn run(app: &App, command: Option<&AgentsCommand>) -> Result<(), Failure> {
+pub(crate) fn run(app: &App, command: Option<&AgentsCommand>) -> Result<(), Error> {
     match command {
         None => list(app),
         Some(AgentsCommand::Register) => register(app),
     }
 }
 
-fn register(app: &App) -> Result<(), Failure> {
+fn register(app: &App) -> Result<(), Error> {
     let project = app.project()?;
     let engine = project.engine()?;
     let client = project.client(app, &engine)?;
@@ -26,10 +26,10 @@ fn register(app: &App) -> Result<(), Failure> {
     app.out.line(format!("{} is known", client.principal()))
 }
 
-fn list(app: &App) -> Result<(), Failure> {
+fn list(app: &App) -> Result<(), Error> {
     let engine = app.project()?.engine()?;
     let Answer::Agents(agents) = engine.ask(&Query::AgentList(Everything {}))? else {
-        return Err(Failure::unavailable("an unexpected answer"));
+        return Err(Error::unavailable("an unexpected answer"));
     };
     if app.out.json {
         return app.out.value(&agents);

@@ -7,11 +7,11 @@ use serde_json::json;
 
 use crate::app::{App, Project};
 use crate::cli::Backup;
-use crate::failure::Failure;
+use crate::error::Error;
 use crate::output::{counted, show_bytes};
 use crate::progress::Progress;
 
-pub(crate) fn run(app: &App, args: &Backup) -> Result<(), Failure> {
+pub(crate) fn run(app: &App, args: &Backup) -> Result<(), Error> {
     let project = app.project()?;
     if args.restore {
         return restore(app, args, &project);
@@ -63,7 +63,7 @@ fn name_lost(app: &App, blobs: &Inventory) {
     }
 }
 
-fn restore(app: &App, args: &Backup, project: &Project) -> Result<(), Failure> {
+fn restore(app: &App, args: &Backup, project: &Project) -> Result<(), Error> {
     let asked_by = project.credential(app)?;
     let options = project.options();
     let restored = backup::restore(&project.home, &args.folder, &options, asked_by.as_ref())?;

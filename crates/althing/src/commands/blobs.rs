@@ -9,11 +9,11 @@ use std::path::Path;
 use crate::app::App;
 use crate::cli::{BlobCommand, BlobGet};
 use crate::content::put_file;
-use crate::failure::Failure;
+use crate::error::Error;
 use crate::naming::Naming;
 use crate::output::{one_line, written};
 
-pub(crate) fn run(app: &App, command: &BlobCommand) -> Result<(), Failure> {
+pub(crate) fn run(app: &App, command: &BlobCommand) -> Result<(), Error> {
     match command {
         BlobCommand::Put(args) => put(app, args.file.as_deref()),
         BlobCommand::Get(args) => get(app, args),
@@ -22,7 +22,7 @@ pub(crate) fn run(app: &App, command: &BlobCommand) -> Result<(), Failure> {
 }
 
 /// The content of the project, if there is one.
-fn blobs(app: &App) -> Result<Blobs, Failure> {
+fn blobs(app: &App) -> Result<Blobs, Error> {
     Ok(Blobs::of(app.project()?.engine()?.home()))
 }
 
@@ -31,7 +31,7 @@ fn is_dash(path: &Path) -> bool {
     path.as_os_str() == "-"
 }
 
-fn put(app: &App, file: Option<&Path>) -> Result<(), Failure> {
+fn put(app: &App, file: Option<&Path>) -> Result<(), Error> {
     let blobs = blobs(app)?;
     let stored = match file.filter(|path| !is_dash(path)) {
         Some(path) => put_file(&blobs, path)?,
@@ -43,7 +43,7 @@ fn put(app: &App, file: Option<&Path>) -> Result<(), Failure> {
     app.out.line(stored.blob.to_string())
 }
 
-fn get(app: &App, args: &BlobGet) -> Result<(), Failure> {
+fn get(app: &App, args: &BlobGet) -> Result<(), Error> {
     let project = app.project()?;
     let engine = project.engine()?;
     let viewer = project.asker()?;
@@ -53,7 +53,7 @@ fn get(app: &App, args: &BlobGet) -> Result<(), Failure> {
             let naming = Naming::of(engine.contents(viewer.as_ref())?.iter().map(|own| &own.blob));
             let meant = naming.find(&args.name)?.and_then(|name| name.parse().ok());
             meant.ok_or_else(|| {
-                Failure::usage(format!("{:?} names no content: {error}", args.name))
+                Error::usage(format!("{:?} names no content: {error}", args.name))
                     .hint("`althing blob list` shows the names of all content.")
             })?
         }
@@ -65,10 +65,10 @@ fn get(app: &App, args: &BlobGet) -> Result<(), Failure> {
     }
 }
 
-fn write_file(app: &App, blob: &Blob, content: &[u8], path: &Path) -> Result<(), Failure> {
+fn write_file(app: &App, blob: &Blob, content: &[u8], path: &Path) -> Result<(), Error> {
     std::fs::write(path, content).map_err(|error| {
         let message = format!("cannot write {}: {error}", path.display());
-        Failure::unavailable(message).hint("Name a file that can be written.")
+        Error::unavailable(message).hint("Name a file that can be written.")
     })?;
     if app.out.json {
         let file = path.to_string_lossy();
@@ -78,11 +78,11 @@ fn write_file(app: &App, blob: &Blob, content: &[u8], path: &Path) -> Result<(),
 }
 
 /// Prints content as it is, unless a terminal might obey it.
-pub(super) fn print(content: &[u8]) -> Result<(), Failure> {
+pub(super) fn print(content: &[u8]) -> Result<(), Error> {
     let mut out = std::io::stdout().lock();
     if out.is_terminal() && !is_harmless(content) {
         let message = "this content is not plain text, and a terminal might obey it";
-        return Err(Failure::usage(message).hint("Write it to a file with `-o FILE`, or pipe it."));
+        return Err(Error::usage(message).hint("Write it to a file with `-o FILE`, or pipe it."));
     }
     written(out.write_all(content).and_then(|()| out.flush()))
 }
@@ -93,7 +93,7 @@ fn is_harmless(content: &[u8]) -> bool {
     std::str::from_utf8(content).is_ok_and(|text| text.split(['\n', '\t']).all(shown))
 }
 
-fn list(app: &App) -> Result<(), Failure> {
+fn list(app: &App) -> Result<(), Error> {
     let project = app.project()?;
     let stored = project.engine()?.contents(project.asker()?.as_ref())?;
     if app.out.json {

@@ -13,15 +13,15 @@ use crate::app::App;
 use crate::cli::{CheckpointCommand, CheckpointCreate, CheckpointShow};
 use crate::content;
 use crate::desk::Desk;
+use crate::error::Error;
 use crate::event_summary::word;
-use crate::failure::Failure;
 use crate::naming::{short, short_blob};
 use crate::output::{from_now, one_line};
 use crate::place::Place;
 use crate::surfaces;
 use crate::table::{free_text, whole};
 
-pub(crate) fn run(app: &App, command: CheckpointCommand) -> Result<(), Failure> {
+pub(crate) fn run(app: &App, command: CheckpointCommand) -> Result<(), Error> {
     let desk = Desk::open(app)?;
     match command {
         CheckpointCommand::Create(args) => create(&desk, args),
@@ -39,7 +39,7 @@ pub(crate) fn run(app: &App, command: CheckpointCommand) -> Result<(), Failure> 
     }
 }
 
-fn create(desk: &Desk<'_>, args: CheckpointCreate) -> Result<(), Failure> {
+fn create(desk: &Desk<'_>, args: CheckpointCreate) -> Result<(), Error> {
     let workspace = desk.acting_in()?;
     // Where the caller's workspace is not clear, the kernel says so.
     let head = desk.own().and_then(|own| desk.workspace_view(own)).ok().and_then(|own| own.head);
@@ -66,7 +66,7 @@ fn create(desk: &Desk<'_>, args: CheckpointCreate) -> Result<(), Failure> {
     if desk.out().json {
         return desk.out().value(&reply);
     }
-    let Reply::Checkpoint(made) = reply else { return Err(Failure::unexpected(&reply)) };
+    let Reply::Checkpoint(made) = reply else { return Err(Error::unexpected(&reply)) };
     if made.status == Status::Final {
         note_left_out(desk, &made)?;
     }
@@ -75,7 +75,7 @@ fn create(desk: &Desk<'_>, args: CheckpointCreate) -> Result<(), Failure> {
 }
 
 /// Only what a final checkpoint names is merged. Whoever named a file before may have meant it to be.
-fn note_left_out(desk: &Desk<'_>, made: &CheckpointView) -> Result<(), Failure> {
+fn note_left_out(desk: &Desk<'_>, made: &CheckpointView) -> Result<(), Error> {
     let earlier = desk.checkpoints(&made.workspace)?;
     let named = |path: &FilePath| made.files_changed.iter().any(|file| file.path == *path);
     let files = earlier.iter().flat_map(|checkpoint| &checkpoint.files_changed);
@@ -90,7 +90,7 @@ fn note_left_out(desk: &Desk<'_>, made: &CheckpointView) -> Result<(), Failure> 
 }
 
 /// `PATH` or `PATH=@FILE`: a file as it is now, or as another file has it.
-fn changed(desk: &Desk<'_>, given: &str) -> Result<FileArg, Failure> {
+fn changed(desk: &Desk<'_>, given: &str) -> Result<FileArg, Error> {
     let place = &desk.project.place;
     if let Some((path, from)) = given.split_once("=@") {
         let content = content::of_file(desk, Path::new(from))?;
@@ -104,7 +104,7 @@ fn changed(desk: &Desk<'_>, given: &str) -> Result<FileArg, Failure> {
 
 /// Refuses what a link leads out of the project to, and what lies in the state folder: keys, for
 /// one. Content is kept for ever and others can read it.
-fn stays_inside(place: &Place, file: &Path) -> Result<(), Failure> {
+fn stays_inside(place: &Place, file: &Path) -> Result<(), Error> {
     let real = |path: &Path| path.canonicalize();
     let (Ok(root), Ok(found)) = (real(&place.root), real(file)) else { return Ok(()) };
     let kept = real(&place.state).is_ok_and(|state| found.starts_with(state));
@@ -112,16 +112,16 @@ fn stays_inside(place: &Place, file: &Path) -> Result<(), Failure> {
         return Ok(());
     }
     let message = format!("{} is not a file of this project", file.display());
-    Err(Failure::misuse(Rule::SurfaceGrammar, message)
+    Err(Error::misuse(Rule::SurfaceGrammar, message)
         .hint("Name it with `--file PATH=@FILE` if it is really meant to be kept."))
 }
 
 /// `NAME=@FILE`, or `NAME=TEXT`.
-fn artifact(desk: &Desk<'_>, given: &str) -> Result<ArtifactArg, Failure> {
+fn artifact(desk: &Desk<'_>, given: &str) -> Result<ArtifactArg, Error> {
     let Some((name, from)) = given.split_once('=').filter(|(name, _)| !name.is_empty()) else {
-        return Err(Failure::usage(format!("--artifact: write NAME=@FILE, not {given:?}")));
+        return Err(Error::usage(format!("--artifact: write NAME=@FILE, not {given:?}")));
     };
-    let name = Text::new(name).map_err(|error| Failure::misuse(Rule::Limits, error.to_string()))?;
+    let name = Text::new(name).map_err(|error| Error::misuse(Rule::Limits, error.to_string()))?;
     Ok(ArtifactArg { content: content::read(desk, from)?, name })
 }
 
@@ -133,7 +133,7 @@ fn sort(made: &CheckpointView) -> &'static str {
 }
 
 /// Checkpoints, one a line.
-pub(super) fn table(desk: &Desk<'_>, made: &[CheckpointView]) -> Result<(), Failure> {
+pub(super) fn table(desk: &Desk<'_>, made: &[CheckpointView]) -> Result<(), Error> {
     let naming = desk.checkpoint_naming()?;
     let row = |made: &CheckpointView| {
         vec![
@@ -150,11 +150,11 @@ pub(super) fn table(desk: &Desk<'_>, made: &[CheckpointView]) -> Result<(), Fail
     desk.out().table(&titles, &made.iter().map(row).collect::<Vec<_>>())
 }
 
-fn show(desk: &Desk<'_>, args: &CheckpointShow) -> Result<(), Failure> {
+fn show(desk: &Desk<'_>, args: &CheckpointShow) -> Result<(), Error> {
     let checkpoint = desk.checkpoint(&args.id)?;
     let made = match desk.ask(&Query::CheckpointGet(OfCheckpoint { checkpoint }))? {
         Answer::Checkpoint(made) => *made,
-        other => return Err(Failure::unexpected(&other)),
+        other => return Err(Error::unexpected(&other)),
     };
     if let Some(path) = &args.file {
         return blobs::print(&desk.blobs().get(&file_in(desk, &made, path)?)?);
@@ -166,22 +166,22 @@ fn show(desk: &Desk<'_>, args: &CheckpointShow) -> Result<(), Failure> {
 }
 
 /// The content of a file as a checkpoint has it.
-fn file_in(desk: &Desk<'_>, made: &CheckpointView, given: &str) -> Result<Blob, Failure> {
+fn file_in(desk: &Desk<'_>, made: &CheckpointView, given: &str) -> Result<Blob, Error> {
     let path = surfaces::file(&desk.project.place, given)?;
     let Some(file) = made.files_changed.iter().find(|file| file.path == path) else {
         let named: Vec<&str> = made.files_changed.iter().map(|file| file.path.as_str()).collect();
         let message = format!("{} changes no file {path}", made.checkpoint);
         return Err(match named.as_slice() {
-            [] => Failure::not_found(message),
-            named => Failure::not_found(format!("{message}; it changes {}", named.join(", "))),
+            [] => Error::not_found(message),
+            named => Error::not_found(format!("{message}; it changes {}", named.join(", "))),
         });
     };
     file.content.clone().ok_or_else(|| {
-        Failure::not_found(format!("{} deletes {path}, so there is no content", made.checkpoint))
+        Error::not_found(format!("{} deletes {path}, so there is no content", made.checkpoint))
     })
 }
 
-fn print(desk: &Desk<'_>, made: &CheckpointView) -> Result<(), Failure> {
+fn print(desk: &Desk<'_>, made: &CheckpointView) -> Result<(), Error> {
     let confidence = word(&made.confidence);
     let mut facts = vec![
         ("checkpoint", short(&made.checkpoint)),

@@ -14,7 +14,7 @@ use std::process::{Child, Command as Process, ExitStatus, Stdio};
 use std::sync::{Arc, Mutex, PoisonError, mpsc};
 use std::time::{Duration, Instant};
 
-use crate::failure::Failure;
+use crate::error::Error;
 use crate::output::{Out, Tone, one_line};
 use crate::progress::Progress;
 use crate::span::show_secs;
@@ -49,12 +49,10 @@ pub(super) fn run(
     folder: &Path,
     commands: &[String],
     limit: Duration,
-) -> Result<Vec<Checked>, Failure> {
+) -> Result<Vec<Checked>, Error> {
     if commands.len() > CONFLICTS_MAX {
         let count = commands.len();
-        return Err(Failure::usage(format!(
-            "{count} checks are over the limit of {CONFLICTS_MAX}"
-        )));
+        return Err(Error::usage(format!("{count} checks are over the limit of {CONFLICTS_MAX}")));
     }
     let mut all = Vec::new();
     for (number, command) in commands.iter().enumerate() {
@@ -82,9 +80,9 @@ fn tell(out: Out, checked: &Checked) {
     }
 }
 
-fn check(folder: &Path, command: &str, limit: Duration) -> Result<Checked, Failure> {
+fn check(folder: &Path, command: &str, limit: Duration) -> Result<Checked, Error> {
     let cannot = |error: &dyn std::fmt::Display| {
-        Failure::unavailable(format!("the check {:?} cannot be run: {error}", one_line(command)))
+        Error::unavailable(format!("the check {:?} cannot be run: {error}", one_line(command)))
     };
     let (reader, writer) = std::io::pipe().map_err(|error| cannot(&error))?;
     let second = writer.try_clone().map_err(|error| cannot(&error))?;

@@ -12,12 +12,12 @@ use crate::app::App;
 use crate::cli::{TrailCompare, TrailRuns};
 use crate::desk::Desk;
 use crate::drawing::bars::bar;
-use crate::failure::Failure;
+use crate::error::Error;
 use crate::naming::{Naming, short};
 use crate::output::{Tone, clock_time, counted, one_line, show_span};
 use crate::table::{drawing, free_text, whole};
 
-pub(super) fn list(app: &App, args: &TrailRuns) -> Result<(), Failure> {
+pub(super) fn list(app: &App, args: &TrailRuns) -> Result<(), Error> {
     let (mut all, mut deleted) = (Vec::new(), 0);
     if args.files.is_empty() {
         let desk = Desk::open(app)?;
@@ -73,7 +73,7 @@ pub(super) fn list(app: &App, args: &TrailRuns) -> Result<(), Failure> {
     say_deleted(app, deleted)
 }
 
-pub(super) fn compare(app: &App, args: &TrailCompare) -> Result<(), Failure> {
+pub(super) fn compare(app: &App, args: &TrailCompare) -> Result<(), Error> {
     let (a, b) = match (&args.a, &args.b) {
         (Some(a), Some(b)) => (named(app, a)?, named(app, b)?),
         _ => last_two(app)?,
@@ -85,19 +85,19 @@ pub(super) fn compare(app: &App, args: &TrailCompare) -> Result<(), Failure> {
     print(app, &comparison)
 }
 
-fn last_two(app: &App) -> Result<(RunDigest, RunDigest), Failure> {
+fn last_two(app: &App) -> Result<(RunDigest, RunDigest), Error> {
     let desk = Desk::open(app)?;
     let scope = desk.engine()?.scope(desk.project.asker()?.as_ref())?;
     let mut all = runs::runs(&Source::Project(desk.engine()?), &scope)?;
     match (all.pop(), all.pop()) {
         (Some(b), Some(a)) => Ok((a, b)),
-        _ => Err(Failure::not_found("there are not two runs yet to compare")
+        _ => Err(Error::not_found("there are not two runs yet to compare")
             .hint("Name a run of an exported trail: `althing trail compare FILE root`.")),
     }
 }
 
 /// A run by its id, or `FILE` or `FILE:ID` for one of an exported trail.
-fn named(app: &App, text: &str) -> Result<RunDigest, Failure> {
+fn named(app: &App, text: &str) -> Result<RunDigest, Error> {
     let is_file = |path: &str| Path::new(path).is_file();
     if is_file(text) {
         return in_file(text, None);
@@ -112,14 +112,14 @@ fn named(app: &App, text: &str) -> Result<RunDigest, Failure> {
 }
 
 /// A run of an exported trail: the one that is meant, or the last.
-fn in_file(path: &str, id: Option<&str>) -> Result<RunDigest, Failure> {
+fn in_file(path: &str, id: Option<&str>) -> Result<RunDigest, Error> {
     let mut all = runs::runs(&Source::File(path.into()), &Scope::default())?;
     if let Some(id) = id {
         let naming = Naming::of(all.iter().map(|run| &run.run));
         let meant = naming.find(id)?.map(str::to_owned);
         all.retain(|run| Some(&run.run) == meant.as_ref());
     }
-    all.pop().ok_or_else(|| Failure::not_found(format!("{path} has no such run")))
+    all.pop().ok_or_else(|| Error::not_found(format!("{path} has no such run")))
 }
 
 /// A figure, in the words it has everywhere.
@@ -153,7 +153,7 @@ fn called(name: &'static str) -> &'static str {
     }
 }
 
-fn print(app: &App, comparison: &Comparison) -> Result<(), Failure> {
+fn print(app: &App, comparison: &Comparison) -> Result<(), Error> {
     let Comparison { a, b, tasks, .. } = comparison;
     for (name, run) in [("A", a), ("B", b)] {
         let ended = run.ended.as_deref().unwrap_or("goes on");
@@ -202,10 +202,10 @@ fn print(app: &App, comparison: &Comparison) -> Result<(), Failure> {
 pub(super) fn meant(
     desk: Option<&Desk<'_>>,
     text: Option<&str>,
-) -> Result<Option<WorkspaceId>, Failure> {
+) -> Result<Option<WorkspaceId>, Error> {
     text.map(|text| match desk {
         Some(desk) => desk.workspace(text),
-        None => WorkspaceId::new(text).map_err(|error| Failure::usage(error.to_string())),
+        None => WorkspaceId::new(text).map_err(|error| Error::usage(error.to_string())),
     })
     .transpose()
 }

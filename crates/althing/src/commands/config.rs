@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use crate::app::App;
-use crate::failure::Failure;
+use crate::error::Error;
 use crate::settings::Origin;
 use crate::table::{free_text, whole};
 
@@ -14,7 +14,7 @@ struct Line {
     origin: String,
 }
 
-pub(crate) fn run(app: &App) -> Result<(), Failure> {
+pub(crate) fn run(app: &App) -> Result<(), Error> {
     let project = app.project()?;
     let settings = &project.settings;
     let named = |origin: Origin| match origin {

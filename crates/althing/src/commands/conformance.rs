@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::app::App;
 use crate::cli::Conformance;
-use crate::failure::Failure;
+use crate::error::Error;
 use crate::output::Tone;
 
 /// The requirements with their tests and reasons, made from the tests themselves.
@@ -75,9 +75,9 @@ struct Report {
     requirements: Vec<Row>,
 }
 
-pub(crate) fn run(app: &App, args: &Conformance) -> Result<(), Failure> {
+pub(crate) fn run(app: &App, args: &Conformance) -> Result<(), Error> {
     let mut rows: Vec<Row> = serde_json::from_str(TABLE)
-        .map_err(|error| Failure::unavailable(format!("the table cannot be read: {error}")))?;
+        .map_err(|error| Error::unavailable(format!("the table cannot be read: {error}")))?;
     rows.retain(|row| row.level <= args.level);
     for row in &mut rows {
         row.standing = standing(row);
@@ -126,7 +126,7 @@ fn tallies(rows: &[Row]) -> Vec<Tally> {
 }
 
 /// Prints the requirements, grouped by what they are about.
-fn list(app: &App, rows: &[Row]) -> Result<(), Failure> {
+fn list(app: &App, rows: &[Row]) -> Result<(), Error> {
     for area in rows.chunk_by(|one, next| one.area == next.area) {
         if let Some(row) = area.first() {
             app.out.line(app.out.paint(Tone::Strong, &row.area))?;
@@ -144,7 +144,7 @@ const INDENT: usize = 25;
 /// Where its tests and reasons begin.
 const INDENT_BELOW: usize = 23;
 
-fn show(app: &App, row: &Row) -> Result<(), Failure> {
+fn show(app: &App, row: &Row) -> Result<(), Error> {
     let Row { id, level, keyword, text, .. } = row;
     app.out.fact(&format!("  {id:<10}  L{level} {keyword:<6}  "), INDENT, text)?;
     for test in &row.tests {
@@ -158,7 +158,7 @@ fn show(app: &App, row: &Row) -> Result<(), Failure> {
     Ok(())
 }
 
-fn summarize(app: &App, report: &Report) -> Result<(), Failure> {
+fn summarize(app: &App, report: &Report) -> Result<(), Error> {
     let cells = |tally: &Tally| {
         let Tally { level, keyword, requirements, shown, explained, later } = tally;
         let counts = [requirements, shown, explained, later].map(ToString::to_string);

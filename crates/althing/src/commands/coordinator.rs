@@ -15,12 +15,12 @@ use super::highway;
 use crate::app::App;
 use crate::cli::{CoordinatorCommand, CoordinatorStart};
 use crate::desk::Desk;
-use crate::failure::Failure;
+use crate::error::Error;
 use crate::input::read_document;
 use crate::naming::short;
 use crate::output::{counted, show_bytes};
 
-pub(crate) fn run(app: &App, command: CoordinatorCommand) -> Result<(), Failure> {
+pub(crate) fn run(app: &App, command: CoordinatorCommand) -> Result<(), Error> {
     let desk = Desk::open(app)?;
     match command {
         CoordinatorCommand::Start(args) => start(&desk, *args),
@@ -34,7 +34,7 @@ pub(crate) fn run(app: &App, command: CoordinatorCommand) -> Result<(), Failure>
     }
 }
 
-fn start(desk: &Desk<'_>, args: CoordinatorStart) -> Result<(), Failure> {
+fn start(desk: &Desk<'_>, args: CoordinatorStart) -> Result<(), Error> {
     let taxonomy = args.taxonomy.as_deref().map(read_document).transpose()?;
     let client = desk.client()?;
     if let Some(leader) = &args.leader {
@@ -54,7 +54,7 @@ fn start(desk: &Desk<'_>, args: CoordinatorStart) -> Result<(), Failure> {
     tell(desk, &root, &format!("a run begins; {leads}\nroot {}", root.workspace))
 }
 
-fn hand_over(desk: &Desk<'_>, agent: Option<AgentName>) -> Result<(), Failure> {
+fn hand_over(desk: &Desk<'_>, agent: Option<AgentName>) -> Result<(), Error> {
     let client = desk.client()?;
     if let Some(leader) = &agent {
         desk.introduce(&client, leader)?;
@@ -63,14 +63,14 @@ fn hand_over(desk: &Desk<'_>, agent: Option<AgentName>) -> Result<(), Failure> {
     tell(desk, &root, &leader(root.agent.as_ref()))
 }
 
-fn root_of(reply: Reply) -> Result<WorkspaceView, Failure> {
+fn root_of(reply: Reply) -> Result<WorkspaceView, Error> {
     match reply {
         Reply::Workspace(view) => Ok(*view),
-        other => Err(Failure::unexpected(&other)),
+        other => Err(Error::unexpected(&other)),
     }
 }
 
-fn tell(desk: &Desk<'_>, root: &WorkspaceView, words: &str) -> Result<(), Failure> {
+fn tell(desk: &Desk<'_>, root: &WorkspaceView, words: &str) -> Result<(), Error> {
     if desk.out().json { desk.out().value(root) } else { desk.out().say(words) }
 }
 
@@ -82,15 +82,15 @@ pub(super) fn leader(agent: Option<&AgentName>) -> String {
     }
 }
 
-fn show(desk: &Desk<'_>) -> Result<(), Failure> {
+fn show(desk: &Desk<'_>) -> Result<(), Error> {
     let Some(run) = desk.run()? else {
-        let failure = Failure::not_found("no run goes on");
+        let failure = Error::not_found("no run goes on");
         return Err(failure.with_rule(Rule::RunNeeded));
     };
     let terms = Terms::of(desk, &run.root)?;
     if desk.out().json {
         let mut value =
-            serde_json::to_value(&run).map_err(|error| Failure::unavailable(error.to_string()))?;
+            serde_json::to_value(&run).map_err(|error| Error::unavailable(error.to_string()))?;
         value["owner"] = json!(terms.owner);
         value["deployment"] = json!(terms.deployment);
         value["highway"] = json!(terms.highway);
@@ -124,7 +124,7 @@ struct Terms {
 }
 
 impl Terms {
-    fn of(desk: &Desk<'_>, root: &WorkspaceId) -> Result<Self, Failure> {
+    fn of(desk: &Desk<'_>, root: &WorkspaceId) -> Result<Self, Error> {
         // What a run declared at its beginning stands in the trail alone.
         let began = TrailQuery {
             kinds: vec![Kind::WorkspaceCreated],

@@ -7,17 +7,17 @@ use althing_kernel::{Command, Rule};
 
 use crate::app::{App, Project};
 use crate::cli::Do;
-use crate::failure::Failure;
+use crate::error::Error;
 use crate::input::stdin_text;
 use crate::table::{free_text, whole};
 
-pub(crate) fn run(app: &App, args: &Do) -> Result<(), Failure> {
+pub(crate) fn run(app: &App, args: &Do) -> Result<(), Error> {
     if args.list {
         return list(app);
     }
     if let Some(name) = &args.schema {
         let schema = api::schema(name)
-            .ok_or_else(|| Failure::not_found(format!("there is nothing called {name:?}")))?;
+            .ok_or_else(|| Error::not_found(format!("there is nothing called {name:?}")))?;
         return app.out.value(&schema);
     }
     let project = app.project()?;
@@ -38,7 +38,7 @@ pub(crate) fn run(app: &App, args: &Do) -> Result<(), Failure> {
     app.out.value(&reply)
 }
 
-fn list(app: &App) -> Result<(), Failure> {
+fn list(app: &App) -> Result<(), Error> {
     let doors = api::list();
     if app.out.json {
         return app.out.value(&doors);
@@ -56,7 +56,7 @@ fn list(app: &App) -> Result<(), Failure> {
 
 /// Reads a request. Who asks whether something is free means: free for them. Who begins a run means
 /// the deployment model of the project.
-pub(super) fn read_request(project: &Project, name: &str, args: &str) -> Result<Request, Failure> {
+pub(super) fn read_request(project: &Project, name: &str, args: &str) -> Result<Request, Error> {
     let read = api::read(name, args);
     let mut request = read.map_err(|error| too_large(error, args.len()))?;
     if let Request::Query(Query::LeaseCheck(check)) = &mut request
@@ -78,7 +78,7 @@ fn client_for(
     project: &Project,
     engine: &Engine,
     request: &Request,
-) -> Result<Option<Client>, Failure> {
+) -> Result<Option<Client>, Error> {
     match request {
         Request::Command(_) => project.client(app, engine).map(Some),
         _ => Ok(None),
@@ -86,8 +86,8 @@ fn client_for(
 }
 
 /// Adds a hint for content that is too large for a line.
-fn too_large(error: EngineError, bytes: usize) -> Failure {
-    let failure = Failure::from(error);
+fn too_large(error: EngineError, bytes: usize) -> Error {
+    let failure = Error::from(error);
     if bytes <= ARGS_BYTES_MAX {
         return failure;
     }

@@ -18,7 +18,7 @@ use std::path::Path;
 use super::status::file_bytes;
 use crate::app::{App, Project};
 use crate::cli::Doctor;
-use crate::failure::{Failure, exit_code};
+use crate::error::{Error, exit_code};
 use crate::output::{Tone, counted, show_bytes};
 use crate::progress::Progress;
 
@@ -77,7 +77,7 @@ impl Finding {
     }
 }
 
-pub(crate) fn run(app: &App, args: &Doctor) -> Result<(), Failure> {
+pub(crate) fn run(app: &App, args: &Doctor) -> Result<(), Error> {
     let project = app.project()?;
     if args.rekey {
         let reason = args.reason.as_deref().unwrap_or_default();
@@ -112,8 +112,8 @@ pub(crate) fn run(app: &App, args: &Doctor) -> Result<(), Failure> {
     if let Some(kind) = worst {
         let message = "the project is not in good health";
         let failure = match kind {
-            ErrorKind::Integrity => Failure::integrity(Rule::ArchiveThere, message),
-            _ => Failure::unavailable(message),
+            ErrorKind::Integrity => Error::integrity(Rule::ArchiveThere, message),
+            _ => Error::unavailable(message),
         };
         return Err(failure.hint("What is wrong, and what to do about it, stands above."));
     }

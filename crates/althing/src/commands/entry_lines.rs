@@ -3,7 +3,7 @@
 
 use althing_kernel::Timestamp;
 
-use crate::failure::Failure;
+use crate::error::Error;
 use crate::output::{Out, Tone, clock_time};
 use crate::table::{cut, shown_width};
 
@@ -28,7 +28,7 @@ pub(super) struct EntryLines {
 }
 
 impl EntryLines {
-    pub(super) fn print(&mut self, out: Out, line: &Line<'_>) -> Result<(), Failure> {
+    pub(super) fn print(&mut self, out: Out, line: &Line<'_>) -> Result<(), Error> {
         let at = clock_time(line.at);
         let (day, time) = at.split_once(' ').unwrap_or(("", &at));
         if day != self.day {

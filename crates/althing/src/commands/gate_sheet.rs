@@ -21,8 +21,8 @@ use super::integration::said_of_conflict;
 use crate::amounts::{budget_words, show_cost};
 use crate::content;
 use crate::desk::Desk;
+use crate::error::Error;
 use crate::event_summary::word;
-use crate::failure::Failure;
 use crate::naming::{short_blob, short_ids};
 use crate::output::{counted, one_line};
 use crate::span::show_secs;
@@ -53,7 +53,7 @@ impl Sheet {
 }
 
 /// Prints everything that waits at a gate.
-pub(super) fn print(desk: &Desk<'_>, gate: &GateView) -> Result<(), Failure> {
+pub(super) fn print(desk: &Desk<'_>, gate: &GateView) -> Result<(), Error> {
     let mut sheet = Sheet::default();
     let mut text = None;
     if let Some(task) = &gate.task {
@@ -96,7 +96,7 @@ pub(super) fn print(desk: &Desk<'_>, gate: &GateView) -> Result<(), Failure> {
 
 /// Whether somebody reads what waits: people, the coordinator, and whoever asked for it. To whom a
 /// message is to go reads it once it has arrived.
-fn may_read(desk: &Desk<'_>, gate: &GateView) -> Result<bool, Failure> {
+fn may_read(desk: &Desk<'_>, gate: &GateView) -> Result<bool, Error> {
     let Some(own @ Principal::Agent(_)) = desk.project.asker()? else { return Ok(true) };
     let asked = gate.asked_by == Actor::from(own.clone());
     Ok(asked || reads_all_content(&desk.engine()?.world()?.state, Some(&own)))
@@ -245,7 +245,7 @@ fn of_merge(desk: &Desk<'_>, sheet: &mut Sheet, decide: &Decide) {
     of_findings(sheet, &decide.conflicts);
 }
 
-fn of_salvage(desk: &Desk<'_>, sheet: &mut Sheet, salvage: &Salvage) -> Result<(), Failure> {
+fn of_salvage(desk: &Desk<'_>, sheet: &mut Sheet, salvage: &Salvage) -> Result<(), Error> {
     if let Some(view) = seen(desk, &salvage.workspace) {
         of_workspace(sheet, &view);
         let newest = view.latest_final.as_ref().or(view.head.as_ref());
@@ -282,9 +282,9 @@ fn of_resolve(desk: &Desk<'_>, sheet: &mut Sheet, resolve: &Resolve) {
 
 /// A gate for scripts: as the kernel shows it, with short texts beside their hashes, and what it
 /// takes to judge a merge.
-pub(super) fn json(desk: &Desk<'_>, gate: &GateView) -> Result<Value, Failure> {
+pub(super) fn json(desk: &Desk<'_>, gate: &GateView) -> Result<Value, Error> {
     let mut value =
-        serde_json::to_value(gate).map_err(|error| Failure::unavailable(error.to_string()))?;
+        serde_json::to_value(gate).map_err(|error| Error::unavailable(error.to_string()))?;
     let readable = may_read(desk, gate)?;
     for (at, name) in [
         ("/task", "/description"),

@@ -29,8 +29,8 @@ use crate::app::App;
 use crate::cli::{GateAnswer, GateCommand, GateList, GateModify};
 use crate::content;
 use crate::desk::Desk;
+use crate::error::{Error, exit_code};
 use crate::event_summary::word;
-use crate::failure::{Failure, exit_code};
 use crate::naming::{Naming, short, short_ids};
 use crate::output::{Tone, clock_time, counted, from_now, one_line, written};
 use crate::screen;
@@ -43,7 +43,7 @@ const LOOK: Duration = Duration::from_secs(1);
 /// How often the time that is left is redrawn while nothing changes.
 const REFRESH: Span = Span::from_secs(60);
 
-pub(crate) fn run(app: &App, command: GateCommand) -> Result<Outcome, Failure> {
+pub(crate) fn run(app: &App, command: GateCommand) -> Result<Outcome, Error> {
     let desk = Desk::open(app)?;
     let done = match command {
         GateCommand::List(args) if args.watch => watch(&desk, &args),
@@ -64,15 +64,15 @@ pub(crate) fn run(app: &App, command: GateCommand) -> Result<Outcome, Failure> {
 }
 
 /// The gates that were asked for; the coordinator also sees what was left to it.
-fn gates(desk: &Desk<'_>, args: &GateList) -> Result<Vec<GateView>, Failure> {
+fn gates(desk: &Desk<'_>, args: &GateList) -> Result<Vec<GateView>, Error> {
     if let Some(owner) = &args.owner {
         desk.known_user(owner)?;
     }
-    let asked = |all| -> Result<Vec<GateView>, Failure> {
+    let asked = |all| -> Result<Vec<GateView>, Error> {
         let list = Asked { all, owner: args.owner.clone() };
         match desk.ask(&Query::GateList(list))? {
             Answer::Gates(gates) => Ok(gates),
-            other => Err(Failure::unexpected(&other)),
+            other => Err(Error::unexpected(&other)),
         }
     };
     if args.all || !coordinates(desk)? {
@@ -88,14 +88,14 @@ fn gates(desk: &Desk<'_>, args: &GateList) -> Result<Vec<GateView>, Failure> {
 }
 
 /// Whether whoever asks is the agent that coordinates.
-fn coordinates(desk: &Desk<'_>) -> Result<bool, Failure> {
+fn coordinates(desk: &Desk<'_>) -> Result<bool, Error> {
     let Some(Principal::Agent(own)) = desk.project.asker()? else { return Ok(false) };
     let leads = |run: RunView| run.coordinator.as_ref() == Some(&own);
     Ok(desk.run()?.is_some_and(leads))
 }
 
 /// Whether a gate was left to the coordinator, who has not decided yet.
-fn is_left(desk: &Desk<'_>, gate: &GateView) -> Result<bool, Failure> {
+fn is_left(desk: &Desk<'_>, gate: &GateView) -> Result<bool, Error> {
     let Some(end) = gate.ended.as_ref().filter(|end| end.action == GateEnd::Escalate) else {
         return Ok(false);
     };
@@ -126,25 +126,25 @@ fn is_left(desk: &Desk<'_>, gate: &GateView) -> Result<bool, Failure> {
 }
 
 /// The open gates.
-pub(super) fn open(desk: &Desk<'_>) -> Result<Vec<GateView>, Failure> {
+pub(super) fn open(desk: &Desk<'_>) -> Result<Vec<GateView>, Error> {
     match desk.ask(&Query::GateList(Asked::default()))? {
         Answer::Gates(gates) => Ok(gates),
-        other => Err(Failure::unexpected(&other)),
+        other => Err(Error::unexpected(&other)),
     }
 }
 
-fn all(desk: &Desk<'_>) -> Result<Vec<GateView>, Failure> {
+fn all(desk: &Desk<'_>) -> Result<Vec<GateView>, Error> {
     gates(desk, &GateList { all: true, owner: None, watch: false })
 }
 
 /// A gate by its id or a part of it.
-fn find(desk: &Desk<'_>, text: &str) -> Result<GateView, Failure> {
+fn find(desk: &Desk<'_>, text: &str) -> Result<GateView, Error> {
     let all = all(desk)?;
     let naming = Naming::of(all.iter().map(|gate| &gate.gate));
     let meant = naming.find(text)?.unwrap_or(text).to_owned();
     let found = all.into_iter().find(|gate| gate.gate.as_str() == meant);
     found.ok_or_else(|| {
-        let failure = Failure::not_found(format!("there is no gate {text} in this run"));
+        let failure = Error::not_found(format!("there is no gate {text} in this run"));
         failure.with_rule(Rule::GateOpen)
     })
 }
@@ -197,7 +197,7 @@ fn past(end: GateEnd) -> &'static str {
 }
 
 /// The gates on standard output, for people or for scripts.
-fn print(desk: &Desk<'_>, gates: &[GateView]) -> Result<(), Failure> {
+fn print(desk: &Desk<'_>, gates: &[GateView]) -> Result<(), Error> {
     if desk.out().json {
         let gates = gates.iter().map(|gate| gate_sheet::json(desk, gate));
         return desk.out().value(&gates.collect::<Result<Vec<_>, _>>()?);
@@ -205,7 +205,7 @@ fn print(desk: &Desk<'_>, gates: &[GateView]) -> Result<(), Failure> {
     list(desk, gates)
 }
 
-fn list(desk: &Desk<'_>, gates: &[GateView]) -> Result<(), Failure> {
+fn list(desk: &Desk<'_>, gates: &[GateView]) -> Result<(), Error> {
     if gates.is_empty() {
         return desk.out().line("nothing waits for a person");
     }
@@ -232,7 +232,7 @@ fn list(desk: &Desk<'_>, gates: &[GateView]) -> Result<(), Failure> {
     desk.out().table(&titles, &gates.iter().map(row).collect::<Vec<_>>())
 }
 
-fn show(desk: &Desk<'_>, gate: &GateView) -> Result<(), Failure> {
+fn show(desk: &Desk<'_>, gate: &GateView) -> Result<(), Error> {
     let out = desk.out();
     let mut facts = vec![
         ("gate", short(&gate.gate)),
@@ -256,15 +256,15 @@ fn show(desk: &Desk<'_>, gate: &GateView) -> Result<(), Failure> {
 }
 
 /// Refuses if no caller is named: only people answer, and the coordinator what was left to it.
-pub(super) fn somebody(desk: &Desk<'_>) -> Result<(), Failure> {
+pub(super) fn somebody(desk: &Desk<'_>) -> Result<(), Error> {
     match desk.project.asker()? {
         Some(_) => Ok(()),
-        None => Err(Failure::misuse(Rule::WhoAreYou, "name the person who answers: `--user NAME`")
+        None => Err(Error::misuse(Rule::WhoAreYou, "name the person who answers: `--user NAME`")
             .hint("Pass `--user NAME` (or set ALTHING_USER); `althing users` lists the people.")),
     }
 }
 
-fn answer(desk: &Desk<'_>, args: &GateAnswer, action: GateAction) -> Result<Outcome, Failure> {
+fn answer(desk: &Desk<'_>, args: &GateAnswer, action: GateAction) -> Result<Outcome, Error> {
     somebody(desk)?;
     if !args.ids.is_empty() {
         let ids = args.ids.iter().map(|id| find(desk, id).map(|gate| gate.gate));
@@ -275,7 +275,7 @@ fn answer(desk: &Desk<'_>, args: &GateAnswer, action: GateAction) -> Result<Outc
     let count = if args.all { own.len() } else { 1 };
     let ids: Vec<GateId> = own.into_iter().take(count).map(|gate| gate.gate).collect();
     if ids.is_empty() {
-        let failure = Failure::not_found("nothing waits for you");
+        let failure = Error::not_found("nothing waits for you");
         return Err(failure.with_rule(Rule::GateOpen));
     }
     answer_all(desk, ids, action, args.reason.as_ref())
@@ -283,7 +283,7 @@ fn answer(desk: &Desk<'_>, args: &GateAnswer, action: GateAction) -> Result<Outc
 
 /// The caller's queue; gates without an owner wait for everybody. For the
 /// coordinator waits what was left to it.
-fn own_queue(desk: &Desk<'_>) -> Result<Vec<GateView>, Failure> {
+fn own_queue(desk: &Desk<'_>) -> Result<Vec<GateView>, Error> {
     let asker = desk.project.asker()?;
     let own = |gate: &GateView| match (&asker, &gate.owner) {
         (Some(Principal::User(user)), Party::User(owner)) => user == owner,
@@ -301,7 +301,7 @@ fn answer_all(
     ids: Vec<GateId>,
     action: GateAction,
     reason: Option<&Text<1000>>,
-) -> Result<Outcome, Failure> {
+) -> Result<Outcome, Error> {
     // One person, one passphrase, whatever the number of gates.
     let client = desk.client()?;
     let several = ids.len() > 1;
@@ -335,7 +335,7 @@ fn answer_all(
 }
 
 /// Of a gate that has ended, how it did: that is what whoever comes late wants to know.
-fn ended_how(desk: &Desk<'_>, gate: &GateId, failure: Failure) -> Failure {
+fn ended_how(desk: &Desk<'_>, gate: &GateId, failure: Error) -> Error {
     let ended = find(desk, gate.as_str()).ok().filter(|gate| gate.ended.is_some());
     match ended {
         Some(ended) if failure.rule() == Rule::GateOpen => {
@@ -360,8 +360,8 @@ fn stands(desk: &Desk<'_>, gate: &GateView) -> Option<WorkspaceView> {
 }
 
 /// The outcome of an answer as JSON.
-fn outcome(desk: &Desk<'_>, reply: &Reply) -> Result<Value, Failure> {
-    let Reply::Gate(gate) = reply else { return Err(Failure::unexpected(reply)) };
+fn outcome(desk: &Desk<'_>, reply: &Reply) -> Result<Value, Error> {
+    let Reply::Gate(gate) = reply else { return Err(Error::unexpected(reply)) };
     let mut value = gate_sheet::json(desk, gate)?;
     if let Some(view) = stands(desk, gate) {
         value["workspace_status"] = json!(view.status);
@@ -369,8 +369,8 @@ fn outcome(desk: &Desk<'_>, reply: &Reply) -> Result<Value, Failure> {
     Ok(value)
 }
 
-fn tell(desk: &Desk<'_>, reply: &Reply) -> Result<(), Failure> {
-    let Reply::Gate(gate) = reply else { return Err(Failure::unexpected(reply)) };
+fn tell(desk: &Desk<'_>, reply: &Reply) -> Result<(), Error> {
+    let Reply::Gate(gate) = reply else { return Err(Error::unexpected(reply)) };
     let left = gate.ended.as_ref().is_some_and(|end| end.action == GateEnd::Escalate);
     let stood = if left {
         "was left to the coordinator, who lets it go on".to_owned()
@@ -395,10 +395,10 @@ fn tell(desk: &Desk<'_>, reply: &Reply) -> Result<(), Failure> {
     Ok(())
 }
 
-fn modify(desk: &Desk<'_>, args: GateModify) -> Result<(), Failure> {
+fn modify(desk: &Desk<'_>, args: GateModify) -> Result<(), Error> {
     somebody(desk)?;
     let gate = find(desk, &args.id)?.gate;
-    let read = |given: &Option<String>| -> Result<Option<Content>, Failure> {
+    let read = |given: &Option<String>| -> Result<Option<Content>, Error> {
         given.as_deref().map(|given| content::read(desk, given)).transpose()
     };
     let visibility = match args.visibility.as_slice() {
@@ -427,21 +427,21 @@ fn modify(desk: &Desk<'_>, args: GateModify) -> Result<(), Failure> {
 }
 
 /// Tokens, seconds and cost.
-fn estimate(given: &str) -> Result<Estimate, Failure> {
+fn estimate(given: &str) -> Result<Estimate, Error> {
     let numbers: Result<Vec<u64>, _> = given.split(',').map(|part| part.trim().parse()).collect();
     match numbers.as_deref() {
         Ok([tokens, wall_time_s, cost]) => {
             let value = serde_json::json!({
                 "tokens": tokens, "wall_time_s": wall_time_s, "cost": cost
             });
-            serde_json::from_value(value).map_err(|error| Failure::usage(error.to_string()))
+            serde_json::from_value(value).map_err(|error| Error::usage(error.to_string()))
         }
-        _ => Err(Failure::usage("an estimate is three numbers: tokens,seconds,cost")),
+        _ => Err(Error::usage("an estimate is three numbers: tokens,seconds,cost")),
     }
 }
 
 /// Prints that a command waits at a gate, if it does. Returns whether it does.
-pub(super) fn said_to_wait(desk: &Desk<'_>, reply: &Reply) -> Result<bool, Failure> {
+pub(super) fn said_to_wait(desk: &Desk<'_>, reply: &Reply) -> Result<bool, Error> {
     let Reply::Gate(gate) = reply else { return Ok(false) };
     if desk.out().json {
         desk.out().value(gate)?;
@@ -458,7 +458,7 @@ pub(super) fn said_to_wait(desk: &Desk<'_>, reply: &Reply) -> Result<bool, Failu
 }
 
 /// Prints at which gate a message waits, if it does.
-pub(super) fn say_if_held(desk: &Desk<'_>, sent: &EnvelopeView) -> Result<(), Failure> {
+pub(super) fn say_if_held(desk: &Desk<'_>, sent: &EnvelopeView) -> Result<(), Error> {
     if sent.status != envelope::Status::Validated {
         return Ok(());
     }
@@ -477,7 +477,7 @@ pub(super) fn say_if_held(desk: &Desk<'_>, sent: &EnvelopeView) -> Result<(), Fa
 
 /// One-line summary of news for the coordinator: how a gate ended and what waited there, or
 /// what was left to it.
-pub(super) fn news_says(desk: &Desk<'_>, news: &News) -> Result<Option<String>, Failure> {
+pub(super) fn news_says(desk: &Desk<'_>, news: &News) -> Result<Option<String>, Error> {
     let about = news.about.to_string();
     if let Some(id) = about.strip_prefix("gate:") {
         let gate = find(desk, id).ok();
@@ -500,7 +500,7 @@ pub(super) fn news_says(desk: &Desk<'_>, news: &News) -> Result<Option<String>, 
 }
 
 /// Shows every change as it comes: the list as a whole on a terminal, otherwise whatever is new.
-fn watch(desk: &Desk<'_>, args: &GateList) -> Result<(), Failure> {
+fn watch(desk: &Desk<'_>, args: &GateList) -> Result<(), Error> {
     let mut subscription = desk.engine()?.subscribe(desk.engine()?.world()?.seq())?;
     let mut before: Vec<GateView> = Vec::new();
     let mut first = true;
@@ -531,7 +531,7 @@ fn watch(desk: &Desk<'_>, args: &GateList) -> Result<(), Failure> {
     }
 }
 
-fn changed(desk: &Desk<'_>, gate: &GateView) -> Result<(), Failure> {
+fn changed(desk: &Desk<'_>, gate: &GateView) -> Result<(), Error> {
     if desk.out().json {
         return desk.out().value(&gate_sheet::json(desk, gate)?);
     }
@@ -539,7 +539,7 @@ fn changed(desk: &Desk<'_>, gate: &GateView) -> Result<(), Failure> {
     desk.out().cut_line(one_line(&short_ids(&line)))
 }
 
-fn picture(desk: &Desk<'_>, gates: &[GateView]) -> Result<(), Failure> {
+fn picture(desk: &Desk<'_>, gates: &[GateView]) -> Result<(), Error> {
     let out = desk.out();
     let title = counted(gates.len() as u64, "gate", "gates");
     out.line(out.paint(Tone::Strong, &format!("{title}  {}", clock_time(desk.now()))))?;

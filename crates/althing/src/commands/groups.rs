@@ -10,10 +10,10 @@ use super::{meter, workspaces};
 use crate::app::App;
 use crate::cli::GroupCommand;
 use crate::desk::Desk;
-use crate::failure::Failure;
+use crate::error::Error;
 use crate::output::counted;
 
-pub(crate) fn run(app: &App, command: GroupCommand) -> Result<(), Failure> {
+pub(crate) fn run(app: &App, command: GroupCommand) -> Result<(), Error> {
     let desk = Desk::open(app)?;
     match command {
         GroupCommand::List => list(&desk),
@@ -32,7 +32,7 @@ pub(crate) fn run(app: &App, command: GroupCommand) -> Result<(), Failure> {
     }
 }
 
-fn list(desk: &Desk<'_>) -> Result<(), Failure> {
+fn list(desk: &Desk<'_>) -> Result<(), Error> {
     let mut found = meter::ask(desk, MeterGet::default())?.groups;
     found.retain(|sum| sum.group.is_some());
     if desk.out().json {
@@ -45,7 +45,7 @@ fn list(desk: &Desk<'_>) -> Result<(), Failure> {
 }
 
 /// Where ends of workspaces wait at a gate, an agent orders them one by one.
-fn at_a_gate(desk: &Desk<'_>, name: &GroupName, failure: Failure) -> Failure {
+fn at_a_gate(desk: &Desk<'_>, name: &GroupName, failure: Error) -> Error {
     if failure.rule() != Rule::GateWaits {
         return failure;
     }
@@ -59,7 +59,7 @@ fn at_a_gate(desk: &Desk<'_>, name: &GroupName, failure: Failure) -> Failure {
 }
 
 /// The workspaces of a group of this run; those that are not there are no group.
-fn members(desk: &Desk<'_>, name: &GroupName) -> Result<Vec<WorkspaceView>, Failure> {
+fn members(desk: &Desk<'_>, name: &GroupName) -> Result<Vec<WorkspaceView>, Error> {
     let asked = WorkspaceList { group: Some(name.clone()), ..WorkspaceList::default() };
     let mut found = desk.workspaces(asked)?;
     // The same name in an older run is another group.
@@ -68,12 +68,12 @@ fn members(desk: &Desk<'_>, name: &GroupName) -> Result<Vec<WorkspaceView>, Fail
     found.retain(|view| root.is_none_or(|root| view.created_at >= root.charter.created_at));
     if found.is_empty() {
         let message = format!("there is no group {:?} in this run", name.as_str());
-        return Err(Failure::not_found(message).with_rule(Rule::ReferenceKnown));
+        return Err(Error::not_found(message).with_rule(Rule::ReferenceKnown));
     }
     Ok(found)
 }
 
-fn show(desk: &Desk<'_>, name: &GroupName) -> Result<(), Failure> {
+fn show(desk: &Desk<'_>, name: &GroupName) -> Result<(), Error> {
     let found = members(desk, name)?;
     if desk.out().json {
         return desk.out().value(&found);
@@ -81,11 +81,11 @@ fn show(desk: &Desk<'_>, name: &GroupName) -> Result<(), Failure> {
     workspaces::table(desk, &found)
 }
 
-fn tell(desk: &Desk<'_>, reply: Reply, done: &str) -> Result<(), Failure> {
+fn tell(desk: &Desk<'_>, reply: Reply, done: &str) -> Result<(), Error> {
     if desk.out().json {
         return desk.out().value(&reply);
     }
-    let Reply::Batch(batch) = reply else { return Err(Failure::unexpected(&reply)) };
+    let Reply::Batch(batch) = reply else { return Err(Error::unexpected(&reply)) };
     let affected = counted(batch.affected.len() as u64, "workspace", "workspaces");
     desk.out().line(format!("{affected} {done}, {} skipped", batch.skipped.len()))
 }

@@ -16,8 +16,8 @@ use crate::app::App;
 use crate::cli::{EscalationArgs, EscalationCommand, HighwayCommand, HighwaySet, InjectArgs};
 use crate::content;
 use crate::desk::Desk;
+use crate::error::Error;
 use crate::event_summary::word;
-use crate::failure::Failure;
 use crate::naming::{Naming, short};
 use crate::output::{from_now, one_line, written};
 use crate::span::{parse_secs, show_secs};
@@ -26,7 +26,7 @@ use crate::table::{free_text, whole};
 /// How often it is looked whether something fell due.
 const LOOK: Duration = Duration::from_secs(1);
 
-pub(crate) fn inject(app: &App, args: InjectArgs) -> Result<(), Failure> {
+pub(crate) fn inject(app: &App, args: InjectArgs) -> Result<(), Error> {
     let desk = Desk::open(app)?;
     somebody(&desk)?;
     let inject = Inject {
@@ -40,12 +40,12 @@ pub(crate) fn inject(app: &App, args: InjectArgs) -> Result<(), Failure> {
     if desk.out().json {
         return desk.out().value(&reply);
     }
-    let Reply::Envelope(sent) = reply else { return Err(Failure::unexpected(&reply)) };
+    let Reply::Envelope(sent) = reply else { return Err(Error::unexpected(&reply)) };
     let state = word(&sent.status);
     desk.out().say(&format!("{} {} to {} is {state}", sent.kind, sent.envelope, sent.to))
 }
 
-pub(crate) fn escalations(app: &App, args: EscalationArgs) -> Result<(), Failure> {
+pub(crate) fn escalations(app: &App, args: EscalationArgs) -> Result<(), Error> {
     let desk = Desk::open(app)?;
     let (id, response, payload, reason) = match args.command {
         None if args.watch => return watch(&desk, &EscalationList { owner: args.owner }),
@@ -64,7 +64,7 @@ pub(crate) fn escalations(app: &App, args: EscalationArgs) -> Result<(), Failure
     if desk.out().json {
         return desk.out().value(&reply);
     }
-    let Reply::Escalation(open) = reply else { return Err(Failure::unexpected(&reply)) };
+    let Reply::Escalation(open) = reply else { return Err(Error::unexpected(&reply)) };
     let done = match response {
         ResponseType::Envelope => "is answered",
         ResponseType::Abort => "is over: the workspace was ended",
@@ -74,7 +74,7 @@ pub(crate) fn escalations(app: &App, args: EscalationArgs) -> Result<(), Failure
 }
 
 /// Prints who is asked to answer an escalation, if anybody is.
-pub(super) fn say_waiting(desk: &Desk<'_>, id: &SignalId) -> Result<(), Failure> {
+pub(super) fn say_waiting(desk: &Desk<'_>, id: &SignalId) -> Result<(), Error> {
     // Whoever asks may not be the one to see all that waits; it is their own signal.
     let all = desk.engine()?.ask_as(&Query::EscalationList(EscalationList::default()), None)?;
     let Answer::Escalations(open) = all else { return Ok(()) };
@@ -96,7 +96,7 @@ fn otherwise(desk: &Desk<'_>, open: &EscalationView) -> String {
 }
 
 /// Shows each escalation as it comes, and when one is over.
-fn watch(desk: &Desk<'_>, asked: &EscalationList) -> Result<(), Failure> {
+fn watch(desk: &Desk<'_>, asked: &EscalationList) -> Result<(), Error> {
     let mut subscription = desk.engine()?.subscribe(desk.engine()?.world()?.seq())?;
     let mut before: Vec<EscalationView> = Vec::new();
     let mut first = true;
@@ -118,7 +118,7 @@ fn watch(desk: &Desk<'_>, asked: &EscalationList) -> Result<(), Failure> {
     }
 }
 
-fn changed(desk: &Desk<'_>, open: &EscalationView) -> Result<(), Failure> {
+fn changed(desk: &Desk<'_>, open: &EscalationView) -> Result<(), Error> {
     if desk.out().json {
         return desk.out().value(open);
     }
@@ -128,31 +128,28 @@ fn changed(desk: &Desk<'_>, open: &EscalationView) -> Result<(), Failure> {
     desk.out().cut_line(one_line(&words))
 }
 
-pub(super) fn waiting(
-    desk: &Desk<'_>,
-    list: EscalationList,
-) -> Result<Vec<EscalationView>, Failure> {
+pub(super) fn waiting(desk: &Desk<'_>, list: EscalationList) -> Result<Vec<EscalationView>, Error> {
     if let Some(owner) = &list.owner {
         desk.known_user(owner)?;
     }
     match desk.ask(&Query::EscalationList(list))? {
         Answer::Escalations(open) => Ok(open),
-        other => Err(Failure::unexpected(&other)),
+        other => Err(Error::unexpected(&other)),
     }
 }
 
 /// An escalation by its id or a part of it.
-fn find(desk: &Desk<'_>, text: &str) -> Result<SignalId, Failure> {
+fn find(desk: &Desk<'_>, text: &str) -> Result<SignalId, Error> {
     let open = waiting(desk, EscalationList::default())?;
     let naming = Naming::of(open.iter().map(|open| &open.escalation));
     let Some(id) = naming.find(text)? else {
-        let failure = Failure::not_found(format!("no escalation {text} waits"));
+        let failure = Error::not_found(format!("no escalation {text} waits"));
         return Err(failure.with_rule(Rule::EscalationOpen));
     };
-    SignalId::new(id).map_err(|error| Failure::usage(error.to_string()))
+    SignalId::new(id).map_err(|error| Error::usage(error.to_string()))
 }
 
-fn list(desk: &Desk<'_>, asked: EscalationList) -> Result<(), Failure> {
+fn list(desk: &Desk<'_>, asked: EscalationList) -> Result<(), Error> {
     let open = waiting(desk, asked)?;
     if desk.out().json {
         return desk.out().value(&open);
@@ -176,7 +173,7 @@ fn list(desk: &Desk<'_>, asked: EscalationList) -> Result<(), Failure> {
     desk.out().table(&titles, &open.iter().map(row).collect::<Vec<_>>())
 }
 
-pub(crate) fn highway(app: &App, command: HighwayCommand) -> Result<(), Failure> {
+pub(crate) fn highway(app: &App, command: HighwayCommand) -> Result<(), Error> {
     let desk = Desk::open(app)?;
     let view = match command {
         HighwayCommand::Show => settings(&desk)?,
@@ -184,26 +181,26 @@ pub(crate) fn highway(app: &App, command: HighwayCommand) -> Result<(), Failure>
             let wish = wish(&settings(&desk)?.highway, &args)?;
             match desk.order(Command::HighwayConfigure(wish))? {
                 Reply::Highway(view) => *view,
-                other => return Err(Failure::unexpected(&other)),
+                other => return Err(Error::unexpected(&other)),
             }
         }
     };
     if desk.out().json { desk.out().value(&view) } else { show(&desk, &view) }
 }
 
-pub(super) fn settings(desk: &Desk<'_>) -> Result<HighwayView, Failure> {
+pub(super) fn settings(desk: &Desk<'_>) -> Result<HighwayView, Error> {
     match desk.ask(&Query::HighwayGet(Everything {}))? {
         Answer::Highway(view) => Ok(*view),
-        other => Err(Failure::unexpected(&other)),
+        other => Err(Error::unexpected(&other)),
     }
 }
 
 /// The settings that differ from the current ones, or from the named preset.
-fn wish(now: &Highway, args: &HighwaySet) -> Result<Wish, Failure> {
+fn wish(now: &Highway, args: &HighwaySet) -> Result<Wish, Error> {
     let start = args.preset.map_or_else(|| now.clone(), Highway::preset);
     let mut wanted = start.clone();
     for (gate, value) in &args.gates {
-        let on = crate::cli::switch(value).map_err(Failure::usage)?;
+        let on = crate::cli::switch(value).map_err(Error::usage)?;
         if on {
             wanted.gates.insert(*gate)
         } else {
@@ -239,15 +236,15 @@ fn policy(highway: &mut Highway, gate: GateType) -> &mut GatePolicy {
     highway.gate_overrides.entry(gate).or_insert(defaults)
 }
 
-fn wait(given: &str) -> Result<Option<Timeout>, Failure> {
+fn wait(given: &str) -> Result<Option<Timeout>, Error> {
     if given == "forever" {
         return Ok(None);
     }
-    let secs = parse_secs(given).map_err(Failure::usage)?;
-    Timeout::new(secs).map(Some).map_err(|error| Failure::usage(error.to_string()))
+    let secs = parse_secs(given).map_err(Error::usage)?;
+    Timeout::new(secs).map(Some).map_err(|error| Error::usage(error.to_string()))
 }
 
-fn show(desk: &Desk<'_>, view: &HighwayView) -> Result<(), Failure> {
+fn show(desk: &Desk<'_>, view: &HighwayView) -> Result<(), Error> {
     let out = desk.out();
     let preset = view.preset.map_or("settings of its own", |preset| preset.as_str());
     out.line(format!("highway     {preset}"))?;

@@ -8,17 +8,17 @@ use althing_kernel::query::{LeaseView, SessionView};
 use crate::app::App;
 use crate::cli::{TrailAt, TrailDiff};
 use crate::commands::leases;
+use crate::error::Error;
 use crate::event_summary::word;
-use crate::failure::Failure;
 use crate::moment;
 use crate::naming::{short, short_ids};
 use crate::output::{Tone, clock_time, counted, one_line};
 
-fn read(text: &str, now: Timestamp) -> Result<Moment, Failure> {
-    moment::parse(text, now).map_err(Failure::usage)
+fn read(text: &str, now: Timestamp) -> Result<Moment, Error> {
+    moment::parse(text, now).map_err(Error::usage)
 }
 
-pub(crate) fn at(app: &App, args: &TrailAt) -> Result<(), Failure> {
+pub(crate) fn at(app: &App, args: &TrailAt) -> Result<(), Error> {
     let project = app.project()?;
     let engine = project.engine()?;
     engine.check_reads_everything(project.asker()?.as_ref())?;
@@ -72,7 +72,7 @@ fn headline(app: &App, picture: &Picture) -> String {
     )
 }
 
-pub(crate) fn diff(app: &App, args: &TrailDiff) -> Result<(), Failure> {
+pub(crate) fn diff(app: &App, args: &TrailDiff) -> Result<(), Error> {
     let project = app.project()?;
     let engine = project.engine()?;
     engine.check_reads_everything(project.asker()?.as_ref())?;
@@ -84,7 +84,7 @@ pub(crate) fn diff(app: &App, args: &TrailDiff) -> Result<(), Failure> {
     show(app, &difference)
 }
 
-fn show(app: &App, difference: &Difference) -> Result<(), Failure> {
+fn show(app: &App, difference: &Difference) -> Result<(), Error> {
     let Difference { from_seq, from_time, to_seq, to_time, .. } = difference;
     let (from, to) = (clock_time(*from_time), clock_time(*to_time));
     let entries = counted(to_seq - from_seq, "entry", "entries");

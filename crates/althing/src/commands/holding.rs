@@ -9,11 +9,11 @@ use althing_kernel::{Command, LeaseId, Principal, Rule};
 use super::leases::{lease_of, list, show_lease, text};
 use crate::app::{App, Project};
 use crate::cli::{Release, Renew};
-use crate::failure::Failure;
+use crate::error::Error;
 use crate::settings::read_ttl;
 use crate::surfaces;
 
-pub(crate) fn release(app: &App, args: &Release) -> Result<(), Failure> {
+pub(crate) fn release(app: &App, args: &Release) -> Result<(), Error> {
     let project = app.project()?;
     let engine = project.engine()?;
     let choice = Choice { names: &args.leases, all: args.all, literal: args.literal };
@@ -41,10 +41,10 @@ pub(crate) fn release(app: &App, args: &Release) -> Result<(), Failure> {
     })
 }
 
-pub(crate) fn renew(app: &App, args: &Renew) -> Result<(), Failure> {
+pub(crate) fn renew(app: &App, args: &Renew) -> Result<(), Error> {
     let project = app.project()?;
     let ttl_s = args.ttl.as_deref().map(read_ttl).transpose();
-    let ttl_s = ttl_s.map_err(|error| Failure::misuse(Rule::Limits, error))?;
+    let ttl_s = ttl_s.map_err(|error| Error::misuse(Rule::Limits, error))?;
     let engine = project.engine()?;
     let choice = Choice { names: &args.leases, all: args.all, literal: args.literal };
     let Some((client, chosen)) = choice.make(app, &project, &engine, false)? else {
@@ -56,7 +56,7 @@ pub(crate) fn renew(app: &App, args: &Renew) -> Result<(), Failure> {
     })
 }
 
-fn nothing(app: &App) -> Result<(), Failure> {
+fn nothing(app: &App) -> Result<(), Error> {
     if app.out.json {
         return app.out.value(&Vec::<LeaseView>::new());
     }
@@ -70,9 +70,9 @@ fn each(
     app: &App,
     client: &Client,
     leases: &[LeaseView],
-    show: &dyn Fn(&LeaseView) -> Result<(), Failure>,
+    show: &dyn Fn(&LeaseView) -> Result<(), Error>,
     command: impl Fn(LeaseId) -> Command,
-) -> Result<(), Failure> {
+) -> Result<(), Error> {
     if leases.is_empty() {
         return nothing(app);
     }
@@ -87,7 +87,7 @@ fn each(
                 done.push(lease);
             }
             Err(error) => {
-                let failure = Failure::from(error);
+                let failure = Error::from(error);
                 let mut details = failure.details().clone();
                 details["done_before"] = serde_json::json!(done);
                 return Err(failure.with(details));
@@ -115,7 +115,7 @@ impl Choice<'_> {
         project: &Project,
         engine: &Engine,
         force: bool,
-    ) -> Result<Option<(Client, Vec<LeaseView>)>, Failure> {
+    ) -> Result<Option<(Client, Vec<LeaseView>)>, Error> {
         let asker = project.asker()?;
         if self.all && !force && is_stranger(engine, asker.as_ref())? {
             return Ok(None);
@@ -147,9 +147,9 @@ impl Choice<'_> {
         live: &'l [LeaseView],
         name: &str,
         whose: Option<&Principal>,
-    ) -> Result<Vec<&'l LeaseView>, Failure> {
+    ) -> Result<Vec<&'l LeaseView>, Error> {
         if name.is_empty() {
-            return Err(Failure::usage("an empty name means no lease"));
+            return Err(Error::usage("an empty name means no lease"));
         }
         if let Some(exact) = live.iter().find(|lease| lease.lease.as_str() == name) {
             return Ok(vec![exact]);
@@ -174,7 +174,7 @@ impl Choice<'_> {
             several => {
                 let ids: Vec<&str> = several.iter().map(|lease| lease.lease.as_str()).collect();
                 let message = format!("{name:?} begins several ids: {}", ids.join(", "));
-                return Err(Failure::usage(message).hint("Give more of the id."));
+                return Err(Error::usage(message).hint("Give more of the id."));
             }
         }
         let wanted = wanted?;
@@ -184,7 +184,7 @@ impl Choice<'_> {
 }
 
 /// Whether an agent has neither been seen nor has a key here.
-fn is_stranger(engine: &Engine, asker: Option<&Principal>) -> Result<bool, Failure> {
+fn is_stranger(engine: &Engine, asker: Option<&Principal>) -> Result<bool, Error> {
     let Some(Principal::Agent(name)) = asker else { return Ok(false) };
     Ok(engine.world()?.state.agent(name).is_none())
 }
@@ -195,16 +195,16 @@ fn not_held(
     wanted: &althing_kernel::Surface,
     name: &str,
     whose: Option<&Principal>,
-) -> Failure {
+) -> Error {
     let meets = |lease: &&LeaseView| lease.surfaces.iter().any(|own| own.meets(wanted));
     let met = live.iter().filter(meets).min_by_key(|lease| Some(&lease.holder) != whose);
     let Some(lease) = met else {
         let message = format!("nobody holds {name:?} now; it ran out, was ended or never was");
-        return Failure::not_found(message).hint("`althing claims` lists the live leases.");
+        return Error::not_found(message).hint("`althing claims` lists the live leases.");
     };
     let (holder, surfaces, id) = (&lease.holder, list(&lease.surfaces), &lease.lease);
     let message = format!("no lease is on exactly {name:?}; {holder} holds {surfaces} ({id})");
-    let failure = Failure::not_found(message);
+    let failure = Error::not_found(message);
     if whose.is_none_or(|whose| whose == holder) {
         failure.hint("Name the lease by its id, or by a surface just as it was claimed.")
     } else {

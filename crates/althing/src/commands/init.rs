@@ -6,11 +6,11 @@ use serde_json::json;
 
 use crate::app::App;
 use crate::cli::Init;
-use crate::failure::Failure;
+use crate::error::Error;
 use crate::output::Tone;
 use crate::settings::Origin;
 
-pub(crate) fn run(app: &App, args: &Init) -> Result<(), Failure> {
+pub(crate) fn run(app: &App, args: &Init) -> Result<(), Error> {
     let project = app.project()?;
     let folder_name =
         project.root().file_name().map_or("project".into(), |name| name.to_string_lossy());

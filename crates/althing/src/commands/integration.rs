@@ -23,8 +23,8 @@ use crate::cli::{
 };
 use crate::content::merged;
 use crate::desk::Desk;
+use crate::error::Error;
 use crate::event_summary::word;
-use crate::failure::Failure;
 use crate::naming::short;
 use crate::naming::{Naming, ambiguous};
 use crate::output::one_line;
@@ -33,7 +33,7 @@ use crate::settings::Asker;
 /// How often checks run again because something else was merged meanwhile.
 const ROUNDS_MAX: usize = 3;
 
-pub(crate) fn run(app: &App, args: Integrate) -> Result<(), Failure> {
+pub(crate) fn run(app: &App, args: Integrate) -> Result<(), Error> {
     let desk = Desk::open(app)?;
     let workspace = desk.workspace(&args.id)?;
     let command = match args.command {
@@ -46,7 +46,7 @@ pub(crate) fn run(app: &App, args: Integrate) -> Result<(), Failure> {
     tell(&desk, &desk.order(command)?, &[], None)
 }
 
-fn accept(desk: &Desk<'_>, workspace: WorkspaceId, args: IntegrateAccept) -> Result<(), Failure> {
+fn accept(desk: &Desk<'_>, workspace: WorkspaceId, args: IntegrateAccept) -> Result<(), Error> {
     let commands = commands(desk, &args.findings, "integration.decide")?;
     // Whoever it is shows that first; checks may take long.
     let client = desk.client()?;
@@ -74,7 +74,7 @@ fn check_finished(
     workspace: &WorkspaceId,
     merged: Option<&[FileArg]>,
     commands: &[String],
-) -> Result<Option<Vec<Checked>>, Failure> {
+) -> Result<Option<Vec<Checked>>, Error> {
     let view = desk.workspace_view(workspace.clone())?;
     let mut made = desk.checkpoints(workspace)?.into_iter();
     let made = made.find(|made| Some(&made.checkpoint) == view.latest_final.as_ref());
@@ -88,7 +88,7 @@ fn check_finished(
     check(desk, target, &work, commands)
 }
 
-fn salvage(desk: &Desk<'_>, workspace: WorkspaceId, args: IntegrateSalvage) -> Result<(), Failure> {
+fn salvage(desk: &Desk<'_>, workspace: WorkspaceId, args: IntegrateSalvage) -> Result<(), Error> {
     let commands = commands(desk, &args.findings, "integration.salvage")?;
     let client = desk.client()?;
     let view = desk.workspace_view(workspace.clone())?;
@@ -119,11 +119,11 @@ fn salvage(desk: &Desk<'_>, workspace: WorkspaceId, args: IntegrateSalvage) -> R
 }
 
 /// The files that are taken out of a checkpoint: all of them, or those that were named.
-fn taken(made: &CheckpointView, args: &IntegrateSalvage) -> Result<Vec<FileArg>, Failure> {
+fn taken(made: &CheckpointView, args: &IntegrateSalvage) -> Result<Vec<FileArg>, Error> {
     let all = &made.files_changed;
     if let Some(missing) = args.only.iter().find(|path| !all.iter().any(|own| own.path == **path)) {
         let message = format!("checkpoint {} has no file {missing}", made.checkpoint);
-        return Err(Failure::not_found(message));
+        return Err(Error::not_found(message));
     }
     let wanted = |file: &&File| args.only.is_empty() || args.only.contains(&file.path);
     let file = |file: &File| FileArg {
@@ -134,14 +134,14 @@ fn taken(made: &CheckpointView, args: &IntegrateSalvage) -> Result<Vec<FileArg>,
 }
 
 /// The checks that are to run before an order: the project's, and those one asks for.
-fn commands(desk: &Desk<'_>, findings: &Findings, order: &str) -> Result<Vec<String>, Failure> {
+fn commands(desk: &Desk<'_>, findings: &Findings, order: &str) -> Result<Vec<String>, Error> {
     let settings = &desk.project.settings;
     if findings.no_checks {
         if let Some(Asker::User(_)) = settings.asker()? {
             return Ok(Vec::new());
         }
         let message = "no person says that checks are left out";
-        return Err(Failure::refused(Rule::ChecksStay, message).recorded(&desk.client()?, order));
+        return Err(Error::refused(Rule::ChecksStay, message).recorded(&desk.client()?, order));
     }
     Ok(settings.checks.value.iter().chain(&findings.checks).cloned().collect())
 }
@@ -152,7 +152,7 @@ fn check(
     target: &WorkspaceId,
     work: &Files,
     commands: &[String],
-) -> Result<Option<Vec<Checked>>, Failure> {
+) -> Result<Option<Vec<Checked>>, Error> {
     if commands.is_empty() {
         return Ok(Some(Vec::new()));
     }
@@ -173,13 +173,13 @@ fn check(
         desk.out().note("something else was merged meanwhile; checking again");
     }
     let message = format!("other work is merged into {target} again and again while checks run");
-    Err(Failure::unavailable(message))
+    Err(Error::unavailable(message))
 }
 
-fn merged_into(desk: &Desk<'_>, target: &WorkspaceId) -> Result<Vec<File>, Failure> {
+fn merged_into(desk: &Desk<'_>, target: &WorkspaceId) -> Result<Vec<File>, Error> {
     match desk.ask(&Query::WorkspaceFiles(OfWorkspace { workspace: target.clone() }))? {
         Answer::Files(view) => Ok(view.merged),
-        other => Err(Failure::unexpected(&other)),
+        other => Err(Error::unexpected(&other)),
     }
 }
 
@@ -208,7 +208,7 @@ fn resolve(
     desk: &Desk<'_>,
     workspace: WorkspaceId,
     args: &IntegrateResolve,
-) -> Result<Command, Failure> {
+) -> Result<Command, Error> {
     let open = desk.workspace_view(workspace.clone())?.conflicts;
     let strategy = match (args.rework, args.escalate) {
         (true, _) => Resolution::AgentRework,
@@ -230,21 +230,21 @@ fn conflict(
     open: &[OpenConflict],
     given: Option<&str>,
     workspace: &WorkspaceId,
-) -> Result<ConflictId, Failure> {
+) -> Result<ConflictId, Error> {
     let ids: Vec<&str> = open.iter().map(|conflict| conflict.id.as_str()).collect();
     let Some(text) = given else {
         return match open {
             [one] => Ok(one.id.clone()),
             [] => {
                 let message = format!("workspace {workspace} has no open conflict");
-                Err(Failure::not_found(message).with_rule(Rule::ConflictOpen))
+                Err(Error::not_found(message).with_rule(Rule::ConflictOpen))
             }
             _ => Err(ambiguous("no id", &ids)),
         };
     };
     let naming = Naming::of(&ids);
     let meant = naming.find(text)?.unwrap_or(text);
-    ConflictId::new(meant).map_err(|error| Failure::usage(format!("{text:?}: {error}")))
+    ConflictId::new(meant).map_err(|error| Error::usage(format!("{text:?}: {error}")))
 }
 
 /// A conflict, with what it is about.
@@ -273,11 +273,11 @@ fn tell(
     reply: &Reply,
     checks: &[Checked],
     done: Option<String>,
-) -> Result<(), Failure> {
+) -> Result<(), Error> {
     if said_to_wait(desk, reply)? {
         return Ok(());
     }
-    let Reply::Integration(stands) = reply else { return Err(Failure::unexpected(reply)) };
+    let Reply::Integration(stands) = reply else { return Err(Error::unexpected(reply)) };
     if desk.out().json {
         return desk.out().value(&Told { stands, checks });
     }

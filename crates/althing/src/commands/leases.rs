@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use crate::app::{App, Project};
 use crate::cli::{Check, Claim, Claims};
-use crate::failure::Failure;
+use crate::error::Error;
 use crate::naming::{Naming, short};
 use crate::output::{Tone, describe, from_now, one_line};
 use crate::settings::read_ttl;
@@ -18,11 +18,11 @@ use crate::span::parse_secs;
 use crate::surfaces;
 use crate::table::{free_text, whole};
 
-pub(crate) fn claim(app: &App, args: &Claim) -> Result<(), Failure> {
+pub(crate) fn claim(app: &App, args: &Claim) -> Result<(), Error> {
     let project = app.project()?;
     let surfaces = surfaces::read(&project.place, &args.surfaces, args.literal)?;
     let ttl = match &args.ttl {
-        Some(text) => read_ttl(text).map_err(|error| Failure::misuse(Rule::Limits, error))?,
+        Some(text) => read_ttl(text).map_err(|error| Error::misuse(Rule::Limits, error))?,
         None => project.settings.lease_ttl.value,
     };
     let command = Command::LeaseOpen(Open {
@@ -41,10 +41,7 @@ pub(crate) fn claim(app: &App, args: &Claim) -> Result<(), Failure> {
         Some(text) => {
             let secs = parse_secs(text).ok().and_then(|secs| u64::try_from(secs).ok());
             let secs = secs.filter(|secs| *secs <= TTL_SECS_MAX).ok_or_else(|| {
-                Failure::misuse(
-                    Rule::Limits,
-                    format!("--wait: not {text:?}; write 10m, at most 30d"),
-                )
+                Error::misuse(Rule::Limits, format!("--wait: not {text:?}; write 10m, at most 30d"))
             })?;
             claim_when_free(app, &engine, &client, &command, Duration::from_secs(secs))?
         }
@@ -59,7 +56,7 @@ fn claim_when_free(
     client: &Client,
     command: &Command,
     time: Duration,
-) -> Result<Reply, Failure> {
+) -> Result<Reply, Error> {
     let deadline = Instant::now() + time;
     let mut subscription = engine.subscribe(engine.world()?.seq())?;
     loop {
@@ -67,7 +64,7 @@ fn claim_when_free(
             Err(EngineError::Refused(refusal)) if refusal.kind == RefusalKind::Collision => refusal,
             other => return Ok(other?),
         };
-        let Command::LeaseOpen(open) = command else { return Err(Failure::from(*refused)) };
+        let Command::LeaseOpen(open) = command else { return Err(Error::from(*refused)) };
         app.out.note(format!("waiting: {}", one_line(&refused.message)));
         // Asking costs nothing; claiming again leaves an entry each time.
         let holder = Some(client.principal().clone());
@@ -76,7 +73,7 @@ fn claim_when_free(
         loop {
             let left = deadline.saturating_duration_since(Instant::now());
             if left.is_zero() {
-                return Err(Failure::from(*refused));
+                return Err(Error::from(*refused));
             }
             if matches!(engine.ask(&check)?, Answer::Check(report) if report.free) {
                 break;
@@ -88,18 +85,18 @@ fn claim_when_free(
 }
 
 /// A text from the command line, within its limit.
-pub(super) fn text<const MAX: usize>(given: Option<&str>) -> Result<Option<Text<MAX>>, Failure> {
+pub(super) fn text<const MAX: usize>(given: Option<&str>) -> Result<Option<Text<MAX>>, Error> {
     given
         .map(|given| {
-            Text::new(given).map_err(|error| Failure::misuse(Rule::Limits, error.to_string()))
+            Text::new(given).map_err(|error| Error::misuse(Rule::Limits, error.to_string()))
         })
         .transpose()
 }
 
-pub(super) fn lease_of(reply: Reply) -> Result<LeaseView, Failure> {
+pub(super) fn lease_of(reply: Reply) -> Result<LeaseView, Error> {
     match reply {
         Reply::Lease(lease) => Ok(lease),
-        other => Err(Failure::unavailable(format!("an unexpected reply: {other:?}"))),
+        other => Err(Error::unavailable(format!("an unexpected reply: {other:?}"))),
     }
 }
 
@@ -108,7 +105,7 @@ pub(super) fn show_lease(
     verb: &str,
     lease: &LeaseView,
     now: Timestamp,
-) -> Result<(), Failure> {
+) -> Result<(), Error> {
     if app.out.json {
         return app.out.value(lease);
     }
@@ -126,14 +123,14 @@ pub(crate) fn list(surfaces: &[Surface]) -> String {
     one_line(&surfaces.iter().map(Surface::as_str).collect::<Vec<_>>().join(" "))
 }
 
-pub(crate) fn claims(app: &App, args: &Claims) -> Result<(), Failure> {
+pub(crate) fn claims(app: &App, args: &Claims) -> Result<(), Error> {
     let project = app.project()?;
     let holder = match (&args.holder, args.mine) {
         (Some(text), _) => {
-            Some(principal(text).map_err(|error| Failure::usage(format!("--holder: {error}")))?)
+            Some(principal(text).map_err(|error| Error::usage(format!("--holder: {error}")))?)
         }
         (None, true) => Some(project.asker()?.ok_or_else(|| {
-            Failure::misuse(Rule::WhoAreYou, "say whose leases: `--as NAME` or `--user NAME`")
+            Error::misuse(Rule::WhoAreYou, "say whose leases: `--as NAME` or `--user NAME`")
         })?),
         (None, false) => None,
     };
@@ -144,7 +141,7 @@ pub(crate) fn claims(app: &App, args: &Claims) -> Result<(), Failure> {
     let engine = project.engine()?;
     let query = Query::LeaseList(LeaseList { holder, surfaces });
     let Answer::Leases(mut leases) = engine.ask(&query)? else {
-        return Err(Failure::unavailable("an unexpected answer"));
+        return Err(Error::unavailable("an unexpected answer"));
     };
     leases.sort_by_key(|lease| lease.epoch);
     if app.out.json {
@@ -170,7 +167,7 @@ pub(crate) fn principal(text: &str) -> Result<Principal, String> {
 }
 
 /// Prints leases for people.
-pub(crate) fn table(app: &App, leases: &[LeaseView], now: Timestamp) -> Result<(), Failure> {
+pub(crate) fn table(app: &App, leases: &[LeaseView], now: Timestamp) -> Result<(), Error> {
     if leases.is_empty() {
         return app.out.line("nobody holds anything");
     }
@@ -218,7 +215,7 @@ fn held_as_files(
     query: &Query,
     files: Surfaces,
     report: CheckReport,
-) -> Result<CheckReport, Failure> {
+) -> Result<CheckReport, Error> {
     let Query::LeaseCheck(check) = query else { return Ok(report) };
     let check = Query::LeaseCheck(LeaseCheck { surfaces: files, ..check.clone() });
     match engine.ask(&check)? {
@@ -229,12 +226,12 @@ fn held_as_files(
     }
 }
 
-pub(crate) fn check(app: &App, args: &Check) -> Result<(), Failure> {
+pub(crate) fn check(app: &App, args: &Check) -> Result<(), Error> {
     let project = app.project()?;
     let surfaces = surfaces::read(&project.place, &args.surfaces, args.literal)?;
     let holder = project.asker()?;
     if args.epoch.is_some() && holder.is_none() {
-        return Err(Failure::misuse(
+        return Err(Error::misuse(
             Rule::WhoAreYou,
             "say whose epoch: `--as NAME` or `--user NAME`",
         ));
@@ -243,14 +240,14 @@ pub(crate) fn check(app: &App, args: &Check) -> Result<(), Failure> {
     let query = LeaseCheck { holder, epoch: args.epoch, surfaces: surfaces.clone() };
     let query = Query::LeaseCheck(query);
     let Answer::Check(report) = engine.ask(&query)? else {
-        return Err(Failure::unavailable("an unexpected answer"));
+        return Err(Error::unavailable("an unexpected answer"));
     };
     if let Some(first) = report.collisions.first() {
         let message = match report.collisions.len() {
             1 => describe(first),
             more => format!("{} (and {} more)", describe(first), more - 1),
         };
-        return Err(Failure::collision(message).with(json!({ "collisions": report.collisions })));
+        return Err(Error::collision(message).with(json!({ "collisions": report.collisions })));
     }
     let report = match as_files(&project, &surfaces) {
         Some(files) => held_as_files(&engine, &query, files, report)?,
@@ -258,7 +255,7 @@ pub(crate) fn check(app: &App, args: &Check) -> Result<(), Failure> {
     };
     if report.epoch_valid == Some(false) {
         let message = "you do not hold it under that epoch";
-        return Err(Failure::not_found(message).with_rule(Rule::Fenced));
+        return Err(Error::not_found(message).with_rule(Rule::Fenced));
     }
     if app.out.json {
         return app.out.value(&report);

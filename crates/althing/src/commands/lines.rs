@@ -19,7 +19,7 @@ use std::time::{Duration, Instant};
 
 use super::do_by_name::read_request;
 use crate::app::{App, Project};
-use crate::failure::Failure;
+use crate::error::Error;
 use crate::output::written;
 
 /// How many commands may be under way at once.
@@ -53,7 +53,7 @@ enum Next {
     Question { line: u64, request: Box<Request>, asked: SyncSender<()> },
 }
 
-pub(super) fn run(app: &App, project: &Project) -> Result<(), Failure> {
+pub(super) fn run(app: &App, project: &Project) -> Result<(), Error> {
     let engine = project.engine()?;
     // A passphrase on standard input comes before the lines.
     let early = app.globals.passphrase_stdin;
@@ -97,14 +97,14 @@ pub(super) fn run(app: &App, project: &Project) -> Result<(), Failure> {
     }
     drop((client, engine, send));
     // What was carried out is answered, whatever ended the input.
-    let panicked = || Err(Failure::unavailable("answers could not be printed"));
+    let panicked = || Err(Error::unavailable("answers could not be printed"));
     printing.join().unwrap_or_else(|_| panicked())?;
     unreadable.map_or(Ok(()), Err)
 }
 
 /// The next line that says something; none at the end of the input.
-fn next_line(number: &mut u64) -> Result<Option<Result<Vec<u8>, Failure>>, Failure> {
-    let unreadable = |error| Failure::usage(format!("cannot read standard input: {error}"));
+fn next_line(number: &mut u64) -> Result<Option<Result<Vec<u8>, Error>>, Error> {
+    let unreadable = |error| Error::usage(format!("cannot read standard input: {error}"));
     let limit = ARGS_BYTES_MAX as u64 + 1024;
     loop {
         *number += 1;
@@ -116,7 +116,7 @@ fn next_line(number: &mut u64) -> Result<Option<Result<Vec<u8>, Failure>>, Failu
         }
         if bytes.last() != Some(&b'\n') && bytes.len() as u64 >= limit {
             input.skip_until(b'\n').map_err(unreadable)?;
-            return Ok(Some(Err(Failure::usage("the line is too long"))));
+            return Ok(Some(Err(Error::usage("the line is too long"))));
         }
         if !bytes.iter().all(u8::is_ascii_whitespace) {
             return Ok(Some(Ok(bytes)));
@@ -132,9 +132,9 @@ fn begin(
     (client, is_gone): (&mut Option<Client>, &Arc<AtomicBool>),
     bytes: &[u8],
     line: u64,
-) -> Result<(Next, Option<Receiver<()>>), Failure> {
+) -> Result<(Next, Option<Receiver<()>>), Error> {
     let read: Line<'_> = serde_json::from_slice(bytes)
-        .map_err(|error| Failure::usage(format!("not a request: {}", without_place(&error))))?;
+        .map_err(|error| Error::usage(format!("not a request: {}", without_place(&error))))?;
     let request = read_request(project, read.name, read.args.map_or("{}", RawValue::get))?;
     let Request::Command(command) = request else {
         let (asked, wait) = sync_channel(1);
@@ -168,11 +168,11 @@ fn without_place(error: &serde_json::Error) -> String {
 fn answered(line: u64, value: Result<Value, serde_json::Error>) -> Answer {
     match value {
         Ok(value) => Answer { line, ok: Some(value), error: None },
-        Err(error) => failed(line, &Failure::unavailable(error.to_string())),
+        Err(error) => failed(line, &Error::unavailable(error.to_string())),
     }
 }
 
-fn failed(line: u64, failure: &Failure) -> Answer {
+fn failed(line: u64, failure: &Error) -> Answer {
     Answer { line, ok: None, error: Some(failure.object()) }
 }
 
@@ -184,7 +184,7 @@ struct Printer {
 
 impl Printer {
     /// Prints answers in order, flushing whenever none waits.
-    fn print(&self, receive: &Receiver<Next>) -> Result<(), Failure> {
+    fn print(&self, receive: &Receiver<Next>) -> Result<(), Error> {
         let mut out = std::io::BufWriter::new(std::io::stdout().lock());
         while let Ok(first) = receive.recv() {
             let mut next = Some(first);
@@ -196,7 +196,7 @@ impl Printer {
                 }
                 let (answer, asked) = self.answer(item);
                 let text = serde_json::to_string(&answer)
-                    .map_err(|error| Failure::unavailable(error.to_string()))?;
+                    .map_err(|error| Error::unavailable(error.to_string()))?;
                 written(writeln!(out, "{text}"))?;
                 if is_question {
                     written(out.flush())?;

@@ -6,12 +6,12 @@ use serde_json::json;
 
 use crate::app::{App, Project};
 use crate::cli::Login;
-use crate::failure::Failure;
+use crate::error::Error;
 use crate::settings::bare;
 
-pub(crate) fn run(app: &App, args: &Login) -> Result<(), Failure> {
-    let id = UserId::new(bare(&args.name, "user:"))
-        .map_err(|error| Failure::usage(error.to_string()))?;
+pub(crate) fn run(app: &App, args: &Login) -> Result<(), Error> {
+    let id =
+        UserId::new(bare(&args.name, "user:")).map_err(|error| Error::usage(error.to_string()))?;
     let project = app.project()?;
     let engine = project.engine()?;
     let keys = Keyring::of(&project.home);
@@ -53,11 +53,11 @@ pub(crate) fn run(app: &App, args: &Login) -> Result<(), Failure> {
     }
 }
 
-fn new_passphrase(app: &App, id: &UserId) -> Result<String, Failure> {
+fn new_passphrase(app: &App, id: &UserId) -> Result<String, Error> {
     let first = app.passphrase(&format!("New passphrase for {id}: "))?;
     // What is piped in was not typed blind.
     if !app.globals.passphrase_stdin && app.passphrase("Once more: ")? != first {
-        return Err(Failure::usage("the two passphrases differ").hint("Try again."));
+        return Err(Error::usage("the two passphrases differ").hint("Try again."));
     }
     Ok(first)
 }
@@ -68,7 +68,7 @@ fn admit(
     engine: &Engine,
     id: &UserId,
     credential: &Credential,
-) -> Result<&'static str, Failure> {
+) -> Result<&'static str, Error> {
     let world = engine.world()?;
     let key = credential.key().public();
     match world.state.user(id) {

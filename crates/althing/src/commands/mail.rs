@@ -17,12 +17,12 @@ use crate::app::App;
 use crate::cli::{Inbox, Send, SignalArgs};
 use crate::content;
 use crate::desk::Desk;
+use crate::error::Error;
 use crate::event_summary::word;
-use crate::failure::Failure;
 use crate::naming::{Naming, short, short_blob, short_ids};
 use crate::output::{Tone, counted, from_now, one_line};
 
-pub(crate) fn send(app: &App, args: Send) -> Result<(), Failure> {
+pub(crate) fn send(app: &App, args: Send) -> Result<(), Error> {
     let desk = Desk::open(app)?;
     let attachments = args.attachments.iter().map(|given| content::read(&desk, given));
     let letter = Letter {
@@ -42,14 +42,14 @@ pub(crate) fn send(app: &App, args: Send) -> Result<(), Failure> {
     if desk.out().json {
         return desk.out().value(&reply);
     }
-    let Reply::Envelope(sent) = reply else { return Err(Failure::unexpected(&reply)) };
+    let Reply::Envelope(sent) = reply else { return Err(Error::unexpected(&reply)) };
     let state = word(&sent.status);
     desk.out().say(&format!("{} {} to {} is {state}", sent.kind, sent.envelope, sent.to))?;
     gates::say_if_held(&desk, &sent)
 }
 
 /// An envelope by its id, or by a part of it if it came to where one acts.
-fn envelope(desk: &Desk<'_>, text: &str) -> Result<EnvelopeId, Failure> {
+fn envelope(desk: &Desk<'_>, text: &str) -> Result<EnvelopeId, Error> {
     let ids = match desk.own() {
         Ok(own) => {
             mail_of(desk, own, true)?.envelopes.into_iter().map(|sent| sent.envelope).collect()
@@ -58,17 +58,17 @@ fn envelope(desk: &Desk<'_>, text: &str) -> Result<EnvelopeId, Failure> {
     };
     let naming = Naming::of(ids);
     let meant = naming.find(text)?.unwrap_or(text);
-    EnvelopeId::new(meant).map_err(|error| Failure::usage(format!("{text:?}: {error}")))
+    EnvelopeId::new(meant).map_err(|error| Error::usage(format!("{text:?}: {error}")))
 }
 
-fn mail_of(desk: &Desk<'_>, workspace: WorkspaceId, all: bool) -> Result<InboxView, Failure> {
+fn mail_of(desk: &Desk<'_>, workspace: WorkspaceId, all: bool) -> Result<InboxView, Error> {
     match desk.ask(&Query::InboxList(InboxList { all, workspace }))? {
         Answer::Inbox(view) => Ok(view),
-        other => Err(Failure::unexpected(&other)),
+        other => Err(Error::unexpected(&other)),
     }
 }
 
-pub(crate) fn inbox(app: &App, args: &Inbox) -> Result<(), Failure> {
+pub(crate) fn inbox(app: &App, args: &Inbox) -> Result<(), Error> {
     let desk = Desk::open(app)?;
     match args.take {
         Some(max) => take(&desk, max),
@@ -77,7 +77,7 @@ pub(crate) fn inbox(app: &App, args: &Inbox) -> Result<(), Failure> {
 }
 
 /// Lists an inbox without taking anything.
-fn look(desk: &Desk<'_>, all: bool) -> Result<(), Failure> {
+fn look(desk: &Desk<'_>, all: bool) -> Result<(), Error> {
     let workspace = desk.own()?;
     if desk.out().json {
         let answer = desk.ask(&Query::InboxList(InboxList { all, workspace }))?;
@@ -109,13 +109,13 @@ fn look(desk: &Desk<'_>, all: bool) -> Result<(), Failure> {
     Ok(())
 }
 
-fn take(desk: &Desk<'_>, max: u16) -> Result<(), Failure> {
+fn take(desk: &Desk<'_>, max: u16) -> Result<(), Error> {
     let take = Take { max: Some(max), workspace: desk.acting_in()? };
     let reply = desk.order(Command::InboxTake(take))?;
     if desk.out().json {
         return desk.out().value(&with_texts(desk, &reply, true)?);
     }
-    let Reply::Mail(mail) = reply else { return Err(Failure::unexpected(&reply)) };
+    let Reply::Mail(mail) = reply else { return Err(Error::unexpected(&reply)) };
     let names = desk.workspace_naming()?;
     print_quiet(desk, &names, &mail.quiet)?;
     if mail.envelopes.is_empty() && mail.signals.is_empty() && mail.news.is_empty() {
@@ -136,7 +136,7 @@ fn take(desk: &Desk<'_>, max: u16) -> Result<(), Failure> {
 }
 
 /// The workspaces in which nothing happens, for the coordinator.
-fn print_quiet(desk: &Desk<'_>, names: &Naming, quiet: &[Quiet]) -> Result<(), Failure> {
+fn print_quiet(desk: &Desk<'_>, names: &Naming, quiet: &[Quiet]) -> Result<(), Error> {
     for own in quiet {
         let agent = own.agent.as_ref().map_or("the system", |agent| agent.as_str());
         let (last, from) = (from_now(own.last_activity, desk.now()), names.short(&own.workspace));
@@ -148,7 +148,7 @@ fn print_quiet(desk: &Desk<'_>, names: &Naming, quiet: &[Quiet]) -> Result<(), F
     Ok(())
 }
 
-fn print_signal(desk: &Desk<'_>, names: &Naming, notice: &NoticeView) -> Result<(), Failure> {
+fn print_signal(desk: &Desk<'_>, names: &Naming, notice: &NoticeView) -> Result<(), Error> {
     let reason = notice.reason.as_ref().map_or_else(String::new, |why| format!(": {why}"));
     let about = notice.about.as_ref().map_or_else(String::new, |id| format!(" ({})", short(id)));
     let near = notice.budget_warning.as_ref().map_or_else(String::new, |near| {
@@ -179,7 +179,7 @@ fn sent_back(notice: &NoticeView) -> Option<&str> {
 }
 
 /// Prints other news for the coordinator.
-fn print_news(desk: &Desk<'_>, news: &[News]) -> Result<(), Failure> {
+fn print_news(desk: &Desk<'_>, news: &[News]) -> Result<(), Error> {
     for one in news {
         let (at, says) = (from_now(one.at, desk.now()), gates::news_says(desk, one)?);
         let says = says.map_or_else(String::new, |says| format!("  {says}"));
@@ -202,7 +202,7 @@ fn print_head(
     names: &Naming,
     sent: &EnvelopeView,
     taken: bool,
-) -> Result<(), Failure> {
+) -> Result<(), Error> {
     let pressing = match sent.priority {
         Priority::Normal => String::new(),
         pressing => format!("  {}", word(&pressing)),
@@ -220,7 +220,7 @@ fn print_head(
     ))
 }
 
-fn print_message(desk: &Desk<'_>, names: &Naming, sent: &EnvelopeView) -> Result<(), Failure> {
+fn print_message(desk: &Desk<'_>, names: &Naming, sent: &EnvelopeView) -> Result<(), Error> {
     print_head(desk, names, sent, false)?;
     print_text(desk, sent)
 }
@@ -230,9 +230,9 @@ fn with_texts<T: serde::Serialize>(
     desk: &Desk<'_>,
     answer: &T,
     texts: bool,
-) -> Result<serde_json::Value, Failure> {
+) -> Result<serde_json::Value, Error> {
     let mut value =
-        serde_json::to_value(answer).map_err(|error| Failure::unavailable(error.to_string()))?;
+        serde_json::to_value(answer).map_err(|error| Error::unavailable(error.to_string()))?;
     let blobs = desk.blobs();
     let envelopes = value["envelopes"].as_array_mut().into_iter().flatten();
     for envelope in envelopes.filter(|envelope| texts && envelope["taken"] == true) {
@@ -245,7 +245,7 @@ fn with_texts<T: serde::Serialize>(
     Ok(value)
 }
 
-fn print_text(desk: &Desk<'_>, sent: &EnvelopeView) -> Result<(), Failure> {
+fn print_text(desk: &Desk<'_>, sent: &EnvelopeView) -> Result<(), Error> {
     let blobs = desk.blobs();
     for line in content::shown(&blobs, &sent.payload.content) {
         desk.out().line(format!("  {line}"))?;
@@ -256,7 +256,7 @@ fn print_text(desk: &Desk<'_>, sent: &EnvelopeView) -> Result<(), Failure> {
     Ok(())
 }
 
-pub(crate) fn signal(app: &App, args: SignalArgs) -> Result<(), Failure> {
+pub(crate) fn signal(app: &App, args: SignalArgs) -> Result<(), Error> {
     let desk = Desk::open(app)?;
     let about = match args.about.as_deref() {
         None => None,
@@ -270,7 +270,7 @@ pub(crate) fn signal(app: &App, args: SignalArgs) -> Result<(), Failure> {
     if desk.out().json {
         return desk.out().value(&reply);
     }
-    let Reply::Signal(said) = reply else { return Err(Failure::unexpected(&reply)) };
+    let Reply::Signal(said) = reply else { return Err(Error::unexpected(&reply)) };
     if !said.effect && args.signal != SignalType::Escalation {
         desk.out().note("the signal is on record; it changes nothing in this state");
     }
@@ -294,8 +294,8 @@ pub(crate) fn signal(app: &App, args: SignalArgs) -> Result<(), Failure> {
 }
 
 /// Anything a signal can be about, by its id or a part of it.
-fn thing(desk: &Desk<'_>, text: &str) -> Result<AnyId, Failure> {
-    let wrong = |error: althing_kernel::id::IdError| Failure::usage(format!("{text:?}: {error}"));
+fn thing(desk: &Desk<'_>, text: &str) -> Result<AnyId, Error> {
+    let wrong = |error: althing_kernel::id::IdError| Error::usage(format!("{text:?}: {error}"));
     for naming in [desk.workspace_naming()?, desk.checkpoint_naming()?] {
         if let Some(found) = naming.find(text)? {
             return AnyId::new(found).map_err(wrong);

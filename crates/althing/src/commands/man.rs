@@ -4,13 +4,13 @@ use std::path::Path;
 
 use crate::app::App;
 use crate::cli::{self, Man};
-use crate::failure::Failure;
+use crate::error::Error;
 
 /// Writes the manual pages.
-pub(super) fn run(app: &App, args: &Man) -> Result<(), Failure> {
+pub(super) fn run(app: &App, args: &Man) -> Result<(), Error> {
     let dir = &args.dir;
     let pages = write(dir)
-        .map_err(|error| Failure::usage(format!("cannot write to {}: {error}", dir.display())))?;
+        .map_err(|error| Error::usage(format!("cannot write to {}: {error}", dir.display())))?;
     if app.out.json {
         return app.out.value(&serde_json::json!({ "folder": dir, "pages": pages }));
     }

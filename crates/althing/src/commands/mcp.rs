@@ -6,13 +6,13 @@ use althing_services::frugal::Ledger;
 
 use crate::app::{App, Project};
 use crate::cli::{Mcp, McpDialect};
-use crate::failure::Failure;
+use crate::error::Error;
 use crate::frugal::own_haid;
 
-pub(crate) fn run(app: &App, args: &Mcp) -> Result<(), Failure> {
+pub(crate) fn run(app: &App, args: &Mcp) -> Result<(), Error> {
     let project = app.project()?;
     if project.settings.user.value.is_some() {
-        return Err(Failure::usage("people do not act through hosts; leave --user out"));
+        return Err(Error::usage("people do not act through hosts; leave --user out"));
     }
     // Whoever calls it by its old name finds files where they always were.
     let setup = project.setup(args.drop_in);
@@ -25,7 +25,7 @@ pub(crate) fn run(app: &App, args: &Mcp) -> Result<(), Failure> {
     let input = std::io::BufReader::new(std::io::stdin());
     let output = Box::new(std::io::stdout());
     let unlogged = serve(dialect, Served::new(setup), input, output, replies)
-        .map_err(|error| Failure::unavailable(format!("the host cannot be served: {error}")))?;
+        .map_err(|error| Error::unavailable(format!("the host cannot be served: {error}")))?;
     if unlogged.results > 0 {
         let Unlogged { results, why } = unlogged;
         app.out.note(format!("{results} results are not in the token ledger: {why}"));
@@ -33,7 +33,7 @@ pub(crate) fn run(app: &App, args: &Mcp) -> Result<(), Failure> {
     Ok(())
 }
 
-fn ledger(project: &Project) -> Result<Ledger, Failure> {
+fn ledger(project: &Project) -> Result<Ledger, Error> {
     Ok(Ledger {
         root: own_haid(project)?,
         planning: project.planning().root().to_owned(),

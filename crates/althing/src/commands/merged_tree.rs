@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 use std::path::{Component, Path, PathBuf};
 use std::process::{Command as Process, Stdio};
 
-use crate::failure::Failure;
+use crate::error::Error;
 use crate::place::Place;
 
 /// Files by their path; none for one that is deleted.
@@ -36,13 +36,13 @@ pub(super) struct MergedTree {
     folder: PathBuf,
 }
 
-fn failed(what: &str, error: &dyn std::fmt::Display) -> Failure {
-    Failure::unavailable(format!("{what} for the checks: {error}"))
+fn failed(what: &str, error: &dyn std::fmt::Display) -> Error {
+    Error::unavailable(format!("{what} for the checks: {error}"))
 }
 
 impl MergedTree {
     /// Writes the merge out.
-    pub(super) fn lay(place: &Place, blobs: &Blobs, files: &Files) -> Result<Self, Failure> {
+    pub(super) fn lay(place: &Place, blobs: &Blobs, files: &Files) -> Result<Self, Error> {
         let random: [u8; 8] = althing_engine::mint::random()
             .map_err(|error| failed("no name for a folder", &error))?;
         let name = format!("althing-merge-{:016x}", u64::from_be_bytes(random));
@@ -65,7 +65,7 @@ impl MergedTree {
     }
 
     /// Everything that is committed. Before the first commit that is nothing.
-    fn check_out(&self, place: &Place) -> Result<(), Failure> {
+    fn check_out(&self, place: &Place) -> Result<(), Error> {
         let git = |args: &[&str]| {
             let mut git = Process::new("git");
             for (name, _) in std::env::vars_os() {
@@ -96,12 +96,7 @@ impl MergedTree {
 
     /// Puts one file where it belongs, or takes it away. What is in the way makes room: a link
     /// that was checked out must not lead out of the folder.
-    fn put(
-        &self,
-        blobs: &Blobs,
-        path: &FilePath,
-        content: Option<&Content>,
-    ) -> Result<(), Failure> {
+    fn put(&self, blobs: &Blobs, path: &FilePath, content: Option<&Content>) -> Result<(), Error> {
         let cannot =
             |error: &dyn std::fmt::Display| failed(&format!("{path} cannot be put"), error);
         let relative = Path::new(path.as_str());

@@ -12,13 +12,13 @@ use crate::amounts::{bar, name, show, show_cost, show_count};
 use crate::app::App;
 use crate::cli::{By, Meter, MeterCommand, MeterReport as MeterReportArgs, WorkspaceBudget};
 use crate::desk::Desk;
-use crate::failure::Failure;
+use crate::error::Error;
 use crate::naming::short;
 use crate::output::{one_line, show_bytes};
 use crate::span::show_secs;
 use crate::table::{drawing, whole};
 
-pub(crate) fn run(app: &App, args: Meter) -> Result<(), Failure> {
+pub(crate) fn run(app: &App, args: Meter) -> Result<(), Error> {
     let desk = Desk::open(app)?;
     if let Some(MeterCommand::Report(args)) = args.command {
         return report(&desk, &args);
@@ -41,14 +41,14 @@ pub(crate) fn run(app: &App, args: Meter) -> Result<(), Failure> {
 }
 
 /// Asks for the use of resources.
-pub(super) fn ask(desk: &Desk<'_>, get: MeterGet) -> Result<MeterReport, Failure> {
+pub(super) fn ask(desk: &Desk<'_>, get: MeterGet) -> Result<MeterReport, Error> {
     match desk.ask(&Query::MeterGet(get))? {
         Answer::Meter(found) => Ok(*found),
-        other => Err(Failure::unexpected(&other)),
+        other => Err(Error::unexpected(&other)),
     }
 }
 
-fn report(desk: &Desk<'_>, args: &MeterReportArgs) -> Result<(), Failure> {
+fn report(desk: &Desk<'_>, args: &MeterReportArgs) -> Result<(), Error> {
     let workspace = match &args.id {
         Some(text) => Some(desk.workspace(text)?),
         None => desk.acting_in()?,
@@ -58,7 +58,7 @@ fn report(desk: &Desk<'_>, args: &MeterReportArgs) -> Result<(), Failure> {
 }
 
 /// Raises limits, or shows them if there is nothing to raise.
-pub(super) fn raise(desk: &Desk<'_>, args: &WorkspaceBudget) -> Result<(), Failure> {
+pub(super) fn raise(desk: &Desk<'_>, args: &WorkspaceBudget) -> Result<(), Error> {
     let (workspace, limits) = (desk.workspace(&args.id)?, args.limits());
     if limits.is_empty() {
         return show_one(desk, workspace);
@@ -66,22 +66,22 @@ pub(super) fn raise(desk: &Desk<'_>, args: &WorkspaceBudget) -> Result<(), Failu
     tell(desk, desk.order(Command::WorkspaceModifyBudget(Modify { limits, workspace }))?)
 }
 
-fn tell(desk: &Desk<'_>, reply: Reply) -> Result<(), Failure> {
+fn tell(desk: &Desk<'_>, reply: Reply) -> Result<(), Error> {
     if desk.out().json {
         return desk.out().value(&reply);
     }
-    let Reply::Meter(meter) = reply else { return Err(Failure::unexpected(&reply)) };
+    let Reply::Meter(meter) = reply else { return Err(Error::unexpected(&reply)) };
     head(desk, &meter)?;
     limits(desk, &meter.limits)
 }
 
 /// How a limit of one's own stands, for a signal that tells of it.
-pub(super) fn notice(desk: &Desk<'_>, dimension: Dimension) -> Result<budget::Notice, Failure> {
+pub(super) fn notice(desk: &Desk<'_>, dimension: Dimension) -> Result<budget::Notice, Error> {
     let own = one(desk, desk.own()?)?.own;
     let limit = own.limits.iter().find(|limit| limit.dimension == dimension);
     let Some(limit) = limit else {
         let message = format!("{} of {} is not limited", name(dimension), own.workspace);
-        return Err(Failure::usage(message));
+        return Err(Error::usage(message));
     };
     Ok(budget::Notice {
         consumed: Amount::new(limit.used.saturating_add(limit.given)),
@@ -90,13 +90,13 @@ pub(super) fn notice(desk: &Desk<'_>, dimension: Dimension) -> Result<budget::No
     })
 }
 
-fn one(desk: &Desk<'_>, workspace: WorkspaceId) -> Result<MeterRow, Failure> {
+fn one(desk: &Desk<'_>, workspace: WorkspaceId) -> Result<MeterRow, Error> {
     let get = MeterGet { workspace: Some(workspace), ..MeterGet::default() };
     let mut found = ask(desk, get)?;
-    found.workspaces.pop().ok_or_else(|| Failure::not_found("there is no such workspace"))
+    found.workspaces.pop().ok_or_else(|| Error::not_found("there is no such workspace"))
 }
 
-fn show_one(desk: &Desk<'_>, workspace: WorkspaceId) -> Result<(), Failure> {
+fn show_one(desk: &Desk<'_>, workspace: WorkspaceId) -> Result<(), Error> {
     let row = one(desk, workspace)?;
     if desk.out().json {
         return desk.out().value(&row);
@@ -109,7 +109,7 @@ fn show_one(desk: &Desk<'_>, workspace: WorkspaceId) -> Result<(), Failure> {
     desk.out().table(&[&["USED BY"][..], &TITLES].concat(), &rows)
 }
 
-fn head(desk: &Desk<'_>, meter: &MeterView) -> Result<(), Failure> {
+fn head(desk: &Desk<'_>, meter: &MeterView) -> Result<(), Error> {
     let agent = meter.agent.as_ref().map_or("the system", |agent| agent.as_str());
     let over = meter.exceeded.map_or_else(String::new, |what| format!(", out of {}", name(what)));
     let quiet = meter
@@ -119,7 +119,7 @@ fn head(desk: &Desk<'_>, meter: &MeterView) -> Result<(), Failure> {
     desk.out().line(line)
 }
 
-fn limits(desk: &Desk<'_>, limits: &[LimitView]) -> Result<(), Failure> {
+fn limits(desk: &Desk<'_>, limits: &[LimitView]) -> Result<(), Error> {
     if limits.is_empty() {
         return desk.out().line("nothing it uses is limited");
     }
@@ -167,7 +167,7 @@ const LIMITED: [Dimension; 7] = [
     Dimension::BandwidthLimit,
 ];
 
-fn by_workspace(desk: &Desk<'_>, found: &MeterReport) -> Result<(), Failure> {
+fn by_workspace(desk: &Desk<'_>, found: &MeterReport) -> Result<(), Error> {
     let naming = desk.workspace_naming()?;
     let row = |row: &MeterRow| {
         let own = &row.own;
@@ -197,7 +197,7 @@ pub(super) fn by_group(
     desk: &Desk<'_>,
     groups: &[GroupUse],
     total: Option<&Used>,
-) -> Result<(), Failure> {
+) -> Result<(), Error> {
     let row = |sum: &GroupUse| {
         let group = sum.group.as_ref().map_or_else(|| "-".to_owned(), |name| one_line(name));
         let head = vec![group, sum.workspaces.to_string(), sum.live.to_string()];

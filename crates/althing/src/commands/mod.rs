@@ -54,7 +54,7 @@ use crate::cli::{
     self, BlobCommand, Command, GateCommand, MemoryCommand, TaskCommand, UsersCommand,
     WorkspaceCommand,
 };
-use crate::failure::Failure;
+use crate::error::Error;
 
 /// How a command ended that did not fail as a whole.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -103,7 +103,7 @@ pub(crate) fn is_list(command: &Command) -> bool {
 }
 
 /// Carries a command out.
-pub(crate) fn run(app: &App, command: Command) -> Result<Outcome, Failure> {
+pub(crate) fn run(app: &App, command: Command) -> Result<Outcome, Error> {
     let done = match command {
         Command::Init(args) => init::run(app, &args),
         Command::Demo(args) => demo::run(app, &args),

@@ -10,10 +10,10 @@ use althing_kernel::{Command, PublicKey, Reply, Rule, UserId, WorkspaceId, user}
 use crate::app::App;
 use crate::cli::{UsersAdd, UsersCommand};
 use crate::desk::Desk;
-use crate::failure::Failure;
+use crate::error::Error;
 use crate::output::{counted, from_now, one_line};
 
-pub(crate) fn run(app: &App, command: Option<UsersCommand>) -> Result<(), Failure> {
+pub(crate) fn run(app: &App, command: Option<UsersCommand>) -> Result<(), Error> {
     let desk = Desk::open(app)?;
     let command = match command {
         None | Some(UsersCommand::List) => return list(&desk),
@@ -54,8 +54,8 @@ pub(crate) fn run(app: &App, command: Option<UsersCommand>) -> Result<(), Failur
     change(&desk, vec![command])
 }
 
-fn let_in(args: UsersAdd) -> Result<Command, Failure> {
-    let wrong = |error: &dyn std::fmt::Display| Failure::usage(error.to_string());
+fn let_in(args: UsersAdd) -> Result<Command, Error> {
+    let wrong = |error: &dyn std::fmt::Display| Error::usage(error.to_string());
     let user = UserId::new(&args.name).map_err(|error| wrong(&error))?;
     let key: PublicKey = args.key.parse().map_err(|error| wrong(&error))?;
     let capabilities = (!args.capabilities.is_empty()).then_some(args.capabilities);
@@ -63,17 +63,17 @@ fn let_in(args: UsersAdd) -> Result<Command, Failure> {
 }
 
 /// Issues commands one after another, as one person; the first that is refused is the last.
-fn change(desk: &Desk<'_>, commands: Vec<Command>) -> Result<(), Failure> {
+fn change(desk: &Desk<'_>, commands: Vec<Command>) -> Result<(), Error> {
     if desk.project.asker()?.is_none() {
         let message = "who says so? a person who manages people";
-        return Err(Failure::misuse(Rule::WhoAreYou, message).hint("Pass `--user YOUR_NAME`."));
+        return Err(Error::misuse(Rule::WhoAreYou, message).hint("Pass `--user YOUR_NAME`."));
     }
     let client = desk.client()?;
     let mut last = None;
     for command in commands {
         last = Some(client.execute(command)?);
     }
-    let Some(Reply::User(view)) = last else { return Err(Failure::unexpected(&last)) };
+    let Some(Reply::User(view)) = last else { return Err(Error::unexpected(&last)) };
     if desk.out().json {
         return desk.out().value(&view);
     }
@@ -90,10 +90,10 @@ fn abilities(capabilities: &[Capability]) -> String {
     capabilities.iter().map(|one| one.as_str()).collect::<Vec<_>>().join(" ")
 }
 
-fn list(desk: &Desk<'_>) -> Result<(), Failure> {
+fn list(desk: &Desk<'_>) -> Result<(), Error> {
     let users = match desk.ask(&Query::UserList(Everything {}))? {
         Answer::Users(users) => users,
-        other => return Err(Failure::unexpected(&other)),
+        other => return Err(Error::unexpected(&other)),
     };
     if desk.out().json {
         return desk.out().value(&users);
@@ -121,10 +121,10 @@ fn list(desk: &Desk<'_>) -> Result<(), Failure> {
     desk.out().table(&["USER", "STANDS", "MAY", "LET IN BY", "WHEN", "KEY"], &rows)
 }
 
-fn show(desk: &Desk<'_>, user: UserId) -> Result<(), Failure> {
+fn show(desk: &Desk<'_>, user: UserId) -> Result<(), Error> {
     let work = match desk.ask(&Query::UserGet(OfUser { user }))? {
         Answer::User(work) => *work,
-        other => return Err(Failure::unexpected(&other)),
+        other => return Err(Error::unexpected(&other)),
     };
     if desk.out().json {
         return desk.out().value(&work);

@@ -4,11 +4,11 @@ use serde_json::json;
 
 use crate::app::App;
 use crate::cli::Rebuild;
-use crate::failure::Failure;
+use crate::error::Error;
 use crate::output::counted;
 use crate::planning::{adopt, mean_the_same};
 
-pub(crate) fn run(app: &App, args: &Rebuild) -> Result<(), Failure> {
+pub(crate) fn run(app: &App, args: &Rebuild) -> Result<(), Error> {
     let project = app.project()?;
     let (engine, planning) = (project.engine()?, project.planning());
     let mut refused = Vec::new();
@@ -18,7 +18,7 @@ pub(crate) fn run(app: &App, args: &Rebuild) -> Result<(), Failure> {
     let done = planning
         .rebuild(&engine, &|path, there, text| args.adopt && mean_the_same(path, there, text))?;
     let blocked = (!done.blocked.is_empty()).then(|| {
-        Failure::unavailable(done.blocked.join("\n")).hint(
+        Error::unavailable(done.blocked.join("\n")).hint(
             "Move it away and run `althing rebuild` again; the other files are as they should be.",
         )
     });

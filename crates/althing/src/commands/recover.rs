@@ -5,17 +5,17 @@ use althing_engine::recovery::repair;
 
 use crate::app::App;
 use crate::cli::Recover;
-use crate::failure::Failure;
+use crate::error::Error;
 use crate::output::counted;
 
-pub(crate) fn run(app: &App, args: &Recover) -> Result<(), Failure> {
+pub(crate) fn run(app: &App, args: &Recover) -> Result<(), Error> {
     let project = app.project()?;
     // Before the project is opened: as it is, it may not replay.
     let mended = match &args.from {
         // A wrong name is wrong even where nothing has to be put back.
         Some(copy) if !copy.exists() => {
             let message = format!("there is no {} to put entries back from", copy.display());
-            return Err(Failure::not_found(message).hint("Name a backup or an exported trail."));
+            return Err(Error::not_found(message).hint("Name a backup or an exported trail."));
         }
         Some(copy) => repair::repair(&project.home, copy, project.options().patience)?,
         None => Vec::new(),
@@ -28,7 +28,7 @@ pub(crate) fn run(app: &App, args: &Recover) -> Result<(), Failure> {
     show(app, args, &report)
 }
 
-fn show(app: &App, args: &Recover, report: &Report) -> Result<(), Failure> {
+fn show(app: &App, args: &Recover, report: &Report) -> Result<(), Error> {
     let out = &app.out;
     let fallen = report.fallen.len() as u64;
     out.line(match fallen {

@@ -7,9 +7,9 @@ use althing_kernel::{Command, Reply};
 use crate::app::App;
 use crate::cli::{RightCommand, RightGrant};
 use crate::desk::Desk;
-use crate::failure::Failure;
+use crate::error::Error;
 
-pub(crate) fn run(app: &App, command: RightCommand) -> Result<(), Failure> {
+pub(crate) fn run(app: &App, command: RightCommand) -> Result<(), Error> {
     let desk = Desk::open(app)?;
     match command {
         RightCommand::Grant(args) => grant(&desk, &args),
@@ -34,7 +34,7 @@ pub(crate) fn run(app: &App, command: RightCommand) -> Result<(), Failure> {
     }
 }
 
-fn grant(desk: &Desk<'_>, args: &RightGrant) -> Result<(), Failure> {
+fn grant(desk: &Desk<'_>, args: &RightGrant) -> Result<(), Error> {
     let grant = Grant {
         holder: desk.workspace(&args.holder)?,
         once: args.once,
@@ -43,11 +43,11 @@ fn grant(desk: &Desk<'_>, args: &RightGrant) -> Result<(), Failure> {
     tell(desk, desk.order(Command::RightGrant(grant))?, "may send")
 }
 
-fn tell(desk: &Desk<'_>, reply: Reply, does: &str) -> Result<(), Failure> {
+fn tell(desk: &Desk<'_>, reply: Reply, does: &str) -> Result<(), Error> {
     if desk.out().json {
         return desk.out().value(&reply);
     }
-    let Reply::Right(right) = reply else { return Err(Failure::unexpected(&reply)) };
+    let Reply::Right(right) = reply else { return Err(Error::unexpected(&reply)) };
     let names = desk.workspace_naming()?;
     let (holder, target) = (names.short(&right.holder), names.short(&right.target));
     desk.out().say(&format!("{holder} {does} to {target} ({})", right.right))
@@ -62,7 +62,7 @@ fn sort(kind: RightType) -> &'static str {
 }
 
 /// Rights, one a line.
-pub(super) fn table(desk: &Desk<'_>, rights: &[RightView]) -> Result<(), Failure> {
+pub(super) fn table(desk: &Desk<'_>, rights: &[RightView]) -> Result<(), Error> {
     let (naming, names) = (desk.right_naming()?, desk.workspace_naming()?);
     let row = |right: &RightView| {
         vec![

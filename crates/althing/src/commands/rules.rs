@@ -5,17 +5,17 @@ use serde_json::json;
 
 use crate::app::App;
 use crate::cli::Rules;
-use crate::failure::Failure;
+use crate::error::Error;
 
 /// Where the text of a rule begins.
 const INDENT: usize = 12;
 
-pub(crate) fn run(app: &App, args: &Rules) -> Result<(), Failure> {
+pub(crate) fn run(app: &App, args: &Rules) -> Result<(), Error> {
     let wanted = args.id.as_ref();
     let fits = |rule: &&Rule| wanted.is_none_or(|id| rule.id().eq_ignore_ascii_case(id));
     let rules: Vec<Rule> = Rule::ALL.iter().filter(fits).copied().collect();
     if let (Some(id), true) = (wanted, rules.is_empty()) {
-        return Err(Failure::not_found(format!("there is no rule {id}")));
+        return Err(Error::not_found(format!("there is no rule {id}")));
     }
     if app.out.json {
         let rows: Vec<_> = rules

@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 use super::coordinator::{leader, room_lines};
 use super::{gates, highway};
 use crate::desk::Desk;
-use crate::failure::Failure;
+use crate::error::Error;
 use crate::naming::short;
 use crate::output::{Tone, counted, from_now, one_line};
 
@@ -59,7 +59,7 @@ impl Waiting {
         desk: &Desk<'_>,
         (one, more): (&str, &str),
         command: &str,
-    ) -> Result<(), Failure> {
+    ) -> Result<(), Error> {
         let Some(oldest) = self.oldest else { return Ok(()) };
         let owners: Vec<String> =
             self.owners.iter().map(|(owner, count)| format!("{count} for {owner}")).collect();
@@ -83,7 +83,7 @@ struct Blocked {
 
 impl Summary {
     /// The run that goes on, if one does.
-    pub(super) fn of(desk: &Desk<'_>) -> Result<Option<Self>, Failure> {
+    pub(super) fn of(desk: &Desk<'_>) -> Result<Option<Self>, Error> {
         let Some(run) = desk.run()? else { return Ok(None) };
         let live = desk.workspaces(WorkspaceList { live: true, ..WorkspaceList::default() })?;
         let mut workspaces = BTreeMap::new();
@@ -101,7 +101,7 @@ impl Summary {
         Ok(Some(Summary { run, workspaces, tasks, blocked, gates, escalations }))
     }
 
-    pub(super) fn print(&self, desk: &Desk<'_>) -> Result<(), Failure> {
+    pub(super) fn print(&self, desk: &Desk<'_>) -> Result<(), Error> {
         let out = desk.out();
         let leads = leader(self.run.coordinator.as_ref());
         out.line(format!("\na run goes on below {}; {leads}", short(&self.run.root)))?;
@@ -129,7 +129,7 @@ impl Summary {
 }
 
 /// The tasks of a run, by state.
-fn tasks(desk: &Desk<'_>, root: &WorkspaceId) -> Result<BTreeMap<&'static str, usize>, Failure> {
+fn tasks(desk: &Desk<'_>, root: &WorkspaceId) -> Result<BTreeMap<&'static str, usize>, Error> {
     let graphs = desk.graphs()?;
     let own: Vec<_> = graphs.iter().filter(|graph| graph.run == *root).collect();
     let mut counts = BTreeMap::new();
@@ -143,7 +143,7 @@ fn tasks(desk: &Desk<'_>, root: &WorkspaceId) -> Result<BTreeMap<&'static str, u
 }
 
 impl Blocked {
-    fn of(desk: &Desk<'_>, view: WorkspaceView) -> Result<Self, Failure> {
+    fn of(desk: &Desk<'_>, view: WorkspaceView) -> Result<Self, Error> {
         let end = desk.engine()?.world()?.seq();
         let steps = TrailQuery {
             kinds: vec![Kind::WorkspaceStateChanged],

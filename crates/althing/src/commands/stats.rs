@@ -11,7 +11,7 @@ use crate::app::App;
 use crate::cli::TrailStats;
 use crate::desk::Desk;
 use crate::drawing::bars::bar;
-use crate::failure::Failure;
+use crate::error::Error;
 use crate::naming::short_ids;
 use crate::output::{Out, clock_time, counted};
 use crate::table::{Column, drawing, whole};
@@ -21,7 +21,7 @@ const WIDTH: u64 = 30;
 /// The most pieces of time that are filled up with empty ones.
 const PIECES_MAX: u64 = 200;
 
-pub(super) fn run(app: &App, args: &TrailStats) -> Result<(), Failure> {
+pub(super) fn run(app: &App, args: &TrailStats) -> Result<(), Error> {
     let asked = |filter| Asked {
         filter,
         group_by: args.group_by.clone(),
@@ -31,7 +31,7 @@ pub(super) fn run(app: &App, args: &TrailStats) -> Result<(), Failure> {
     let stats = if let Some(path) = &args.file {
         let named = app.globals.workspace.as_deref();
         let workspace = named.map(althing_kernel::WorkspaceId::new).transpose();
-        let workspace = workspace.map_err(|error| Failure::usage(error.to_string()))?;
+        let workspace = workspace.map_err(|error| Error::usage(error.to_string()))?;
         asked(query_of(&args.which, workspace, SystemClock.now())?).of_file(path)?
     } else {
         let desk = Desk::open(app)?;
@@ -48,7 +48,7 @@ pub(super) fn run(app: &App, args: &TrailStats) -> Result<(), Failure> {
     say_deleted(app, stats.deleted_entries)
 }
 
-fn print(out: Out, stats: &Stats) -> Result<(), Failure> {
+fn print(out: Out, stats: &Stats) -> Result<(), Error> {
     let total = counted(stats.count, "entry", "entries");
     let summed = stats.figures.as_ref().zip(stats.sum.as_ref());
     let summed =

@@ -18,8 +18,8 @@ use super::run_summary::Summary;
 use crate::app::{App, Project};
 use crate::cli::Status;
 use crate::desk::Desk;
+use crate::error::Error;
 use crate::event_summary::summary;
-use crate::failure::Failure;
 use crate::naming::short_ids;
 use crate::output::{Tone, counted, from_now, one_line, show_bytes, show_span, written};
 use crate::screen;
@@ -46,12 +46,12 @@ struct Overview {
     failures: Failures,
 }
 
-pub(crate) fn run(app: &App, args: &Status) -> Result<(), Failure> {
+pub(crate) fn run(app: &App, args: &Status) -> Result<(), Error> {
     let desk = Desk::open(app)?;
     let window = parse_secs(&args.window).ok().and_then(|secs| u64::try_from(secs).ok());
     let Some(window) = window.filter(|window| *window > 0) else {
         let message = format!("--window: {:?} is no length of time; write 90m or 2d", args.window);
-        return Err(Failure::usage(message));
+        return Err(Error::usage(message));
     };
     let asked = OfFailures { window_s: Some(window), least: Some(args.least) };
     if args.watch {
@@ -62,7 +62,7 @@ pub(crate) fn run(app: &App, args: &Status) -> Result<(), Failure> {
 
 /// Shows the overview again whenever the trail has news, until the process is ended: as a picture
 /// that is redrawn on a terminal, otherwise one after another.
-fn watch(desk: &Desk<'_>, asked: &OfFailures) -> Result<(), Failure> {
+fn watch(desk: &Desk<'_>, asked: &OfFailures) -> Result<(), Error> {
     let out = desk.out();
     let engine = desk.engine()?;
     let mut subscription = engine.subscribe(engine.world()?.seq())?;
@@ -89,7 +89,7 @@ fn watch(desk: &Desk<'_>, asked: &OfFailures) -> Result<(), Failure> {
 }
 
 impl Overview {
-    fn of(desk: &Desk<'_>, asked: &OfFailures) -> Result<Self, Failure> {
+    fn of(desk: &Desk<'_>, asked: &OfFailures) -> Result<Self, Error> {
         let (project, engine) = (&desk.project, desk.engine()?);
         let world = engine.world()?;
         let moment = engine.moment(&world.state);
@@ -131,11 +131,11 @@ impl Overview {
         self.world.state.clock().since(self.now)
     }
 
-    fn show(&self, desk: &Desk<'_>) -> Result<(), Failure> {
+    fn show(&self, desk: &Desk<'_>) -> Result<(), Error> {
         if desk.out().json { self.print_json(&desk.app, &desk.project) } else { self.print(desk) }
     }
 
-    fn print_json(&self, app: &App, project: &Project) -> Result<(), Failure> {
+    fn print_json(&self, app: &App, project: &Project) -> Result<(), Error> {
         let state = &self.world.state;
         let refusals: Vec<_> = self.refusals.iter().filter_map(|found| found.raw().ok()).collect();
         app.out.value(&json!({
@@ -158,7 +158,7 @@ impl Overview {
         }))
     }
 
-    fn print(&self, desk: &Desk<'_>) -> Result<(), Failure> {
+    fn print(&self, desk: &Desk<'_>) -> Result<(), Error> {
         let Desk { app, project, .. } = desk;
         let state = &self.world.state;
         let name = state.project().map(|project| project.name.to_string()).unwrap_or_default();
@@ -206,7 +206,7 @@ impl Overview {
 
 impl Overview {
     /// Prints repeated failures, a few lines each; nothing if there are none.
-    fn print_failures(&self, app: &App) -> Result<(), Failure> {
+    fn print_failures(&self, app: &App) -> Result<(), Error> {
         let Failures { bursts, window_s, least, gap_s, .. } = &self.failures;
         if bursts.is_empty() {
             return Ok(());

@@ -10,13 +10,13 @@ use althing_trail::archive::Stage;
 use crate::app::App;
 use crate::cli::{TrailCompact, TrailPrune, TrailSnapshot};
 use crate::desk::Desk;
-use crate::failure::Failure;
+use crate::error::Error;
 use crate::moment;
 use crate::output::{counted, from_now, show_bytes};
 use crate::progress::Progress;
 use crate::span::parse_secs;
 
-pub(crate) fn compact(app: &App, args: &TrailCompact) -> Result<(), Failure> {
+pub(crate) fn compact(app: &App, args: &TrailCompact) -> Result<(), Error> {
     let desk = Desk::open(app)?;
     let (project, engine) = (&desk.project, &desk.engine()?);
     engine.check_reads_everything(project.asker()?.as_ref())?;
@@ -51,18 +51,18 @@ pub(crate) fn compact(app: &App, args: &TrailCompact) -> Result<(), Failure> {
     app.out.line(format!("archive {numbers}: {bytes}, {file_bytes} compressed"))
 }
 
-fn older_than(text: &str) -> Result<u64, Failure> {
+fn older_than(text: &str) -> Result<u64, Error> {
     let secs = parse_secs(text).and_then(|secs| {
         u64::try_from(secs).map_err(|_| "a length of time is not negative".to_owned())
     });
-    secs.map_err(|error| Failure::usage(format!("--older-than: {error}")))
+    secs.map_err(|error| Error::usage(format!("--older-than: {error}")))
 }
 
 fn listed(numbers: &[Number]) -> String {
     numbers.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")
 }
 
-pub(crate) fn tiers(app: &App) -> Result<(), Failure> {
+pub(crate) fn tiers(app: &App) -> Result<(), Error> {
     let project = app.project()?;
     let engine = project.engine()?;
     engine.check_reads_everything(project.asker()?.as_ref())?;
@@ -75,7 +75,7 @@ pub(crate) fn tiers(app: &App) -> Result<(), Failure> {
     print_tiers(app, &found, engine.now())
 }
 
-fn print_tiers(app: &App, found: &Tiers, now: Timestamp) -> Result<(), Failure> {
+fn print_tiers(app: &App, found: &Tiers, now: Timestamp) -> Result<(), Error> {
     let row = |view: &TierView| {
         let tier = match view.tier {
             Tier::Hot => "hot",
@@ -115,13 +115,13 @@ fn print_tiers(app: &App, found: &Tiers, now: Timestamp) -> Result<(), Failure> 
     app.out.table(&titles, &rows)
 }
 
-pub(crate) fn prune(app: &App, args: &TrailPrune) -> Result<(), Failure> {
+pub(crate) fn prune(app: &App, args: &TrailPrune) -> Result<(), Error> {
     let project = app.project()?;
     let engine = project.engine()?;
     let client = project.client(app, &engine)?;
     let Some(retention) = project.settings.archive_retention.value else {
         let message = "archives are kept for ever here, so there is nothing to prune";
-        return Err(Failure::refused(Rule::Retention, message).recorded(&client, "trail.prune"));
+        return Err(Error::refused(Rule::Retention, message).recorded(&client, "trail.prune"));
     };
     let done = prune::run(&engine, &client, retention, args.dry_run)?;
     if app.out.json {
@@ -136,14 +136,14 @@ pub(crate) fn prune(app: &App, args: &TrailPrune) -> Result<(), Failure> {
     app.out.line(format!("{would} archive {names}: {entries}, {bytes}"))
 }
 
-pub(crate) fn snapshot(app: &App, args: &TrailSnapshot) -> Result<(), Failure> {
+pub(crate) fn snapshot(app: &App, args: &TrailSnapshot) -> Result<(), Error> {
     let project = app.project()?;
     let engine = project.engine()?;
     engine.check_reads_everything(project.asker()?.as_ref())?;
-    let upto = moment::parse(&args.upto, engine.now()).map_err(Failure::usage)?;
+    let upto = moment::parse(&args.upto, engine.now()).map_err(Error::usage)?;
     if std::fs::symlink_metadata(&args.file).is_ok() {
         let message = format!("{} is there already", args.file.display());
-        let failure = Failure::refused(Rule::Usage, message);
+        let failure = Error::refused(Rule::Usage, message);
         return Err(failure.hint("Name another file: a snapshot never takes the place of one."));
     }
     let bar = Progress::new(app.out, "copying entries");

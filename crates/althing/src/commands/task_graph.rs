@@ -11,11 +11,11 @@ use crate::cli::TaskGraph;
 use crate::desk::Desk;
 use crate::drawing::export::{self, Node};
 use crate::drawing::lanes;
-use crate::failure::Failure;
+use crate::error::Error;
 use crate::naming::{Naming, short};
 use crate::output::{Tone, one_line};
 
-pub(super) fn run(desk: &Desk<'_>, args: &TaskGraph) -> Result<(), Failure> {
+pub(super) fn run(desk: &Desk<'_>, args: &TaskGraph) -> Result<(), Error> {
     let graph = chosen(desk, args.id.as_deref())?;
     let tasks = desk.tasks(TaskList { all: true, graph: Some(graph.clone()), status: None })?;
     if desk.out().json {
@@ -32,18 +32,18 @@ pub(super) fn run(desk: &Desk<'_>, args: &TaskGraph) -> Result<(), Failure> {
 }
 
 /// The graph that is meant: the newest, if none was named.
-fn chosen(desk: &Desk<'_>, given: Option<&str>) -> Result<GraphId, Failure> {
+fn chosen(desk: &Desk<'_>, given: Option<&str>) -> Result<GraphId, Error> {
     if let Some(text) = given {
         let id = desk.graph(text)?;
         if desk.graphs()?.iter().any(|view| view.graph == id) {
             return Ok(id);
         }
         let message = format!("there is no graph {id}");
-        return Err(Failure::not_found(message).with_rule(Rule::ReferenceKnown));
+        return Err(Error::not_found(message).with_rule(Rule::ReferenceKnown));
     }
     let newest = desk.graphs()?.pop().map(|view| view.graph);
     newest.ok_or_else(|| {
-        let failure = Failure::not_found("nothing is planned yet");
+        let failure = Error::not_found("nothing is planned yet");
         failure.hint("Plan a graph with `althing task plan FILE`.")
     })
 }
@@ -88,7 +88,7 @@ fn colour(status: Status) -> &'static str {
     }
 }
 
-fn print(desk: &Desk<'_>, tasks: &[TaskView], naming: &Naming) -> Result<(), Failure> {
+fn print(desk: &Desk<'_>, tasks: &[TaskView], naming: &Naming) -> Result<(), Error> {
     let place: BTreeMap<_, usize> = tasks.iter().enumerate().map(|(n, t)| (&t.task, n)).collect();
     let before = |task: &TaskView| -> Vec<usize> {
         task.depends_on.iter().filter_map(|id| place.get(id).copied()).collect()

@@ -15,8 +15,8 @@ use crate::app::App;
 use crate::cli::{TaskAdd, TaskApprove, TaskAssign, TaskCommand, TaskList};
 use crate::content::{self, Written};
 use crate::desk::Desk;
+use crate::error::Error;
 use crate::event_summary::word;
-use crate::failure::Failure;
 use crate::input::{parse_document, read_document, stdin_text};
 use crate::naming::{Naming, short};
 use crate::output::{counted, from_now, one_line};
@@ -25,7 +25,7 @@ use crate::table::{free_text, whole};
 /// The longest plan on standard input.
 const PLAN_BYTES_MAX: u64 = 16 << 20;
 
-pub(crate) fn run(app: &App, command: TaskCommand) -> Result<(), Failure> {
+pub(crate) fn run(app: &App, command: TaskCommand) -> Result<(), Error> {
     let desk = Desk::open(app)?;
     match command {
         TaskCommand::Plan(args) => plan(&desk, &args.file),
@@ -46,7 +46,7 @@ pub(crate) fn run(app: &App, command: TaskCommand) -> Result<(), Failure> {
             let graph = args.graph.as_deref().map(|text| desk.graph(text)).transpose()?;
             match desk.ask(&Query::TaskReadyList(TaskReady { graph }))? {
                 Answer::Tasks(tasks) => table(&desk, &tasks, "no task can be taken up now"),
-                other => Err(Failure::unexpected(&other)),
+                other => Err(Error::unexpected(&other)),
             }
         }
         TaskCommand::Deps(args) => {
@@ -101,7 +101,7 @@ impl From<PlanTask> for Planned {
     }
 }
 
-fn plan(desk: &Desk<'_>, file: &Path) -> Result<(), Failure> {
+fn plan(desk: &Desk<'_>, file: &Path) -> Result<(), Error> {
     let read: PlanFile = if file.as_os_str() == "-" {
         let text = stdin_text(&desk.app, "the plan", PLAN_BYTES_MAX)?;
         parse_document(&text, !text.trim_start().starts_with('{'), "standard input")?
@@ -115,7 +115,7 @@ fn plan(desk: &Desk<'_>, file: &Path) -> Result<(), Failure> {
     if desk.out().json {
         return desk.out().value(&reply);
     }
-    let Reply::Graph(planned) = reply else { return Err(Failure::unexpected(&reply)) };
+    let Reply::Graph(planned) = reply else { return Err(Error::unexpected(&reply)) };
     let count = counted(planned.tasks.len() as u64, "task", "tasks");
     desk.out().line(format!("{} of {count}, to be approved", short(&planned.graph)))?;
     let row = |(key, name): &(String, String)| {
@@ -127,7 +127,7 @@ fn plan(desk: &Desk<'_>, file: &Path) -> Result<(), Failure> {
     )
 }
 
-fn add(desk: &Desk<'_>, args: TaskAdd) -> Result<(), Failure> {
+fn add(desk: &Desk<'_>, args: TaskAdd) -> Result<(), Error> {
     let add = Add {
         depends_on: desk.task_list(&args.depends_on)?,
         description: content::read(desk, &args.description)?,
@@ -140,7 +140,7 @@ fn add(desk: &Desk<'_>, args: TaskAdd) -> Result<(), Failure> {
     tell(desk, desk.order(Command::TaskAdd(add))?)
 }
 
-fn approve(desk: &Desk<'_>, args: &TaskApprove) -> Result<(), Failure> {
+fn approve(desk: &Desk<'_>, args: &TaskApprove) -> Result<(), Error> {
     let approve = Approve {
         graph: args.graph.as_deref().map(|text| desk.graph(text)).transpose()?,
         tasks: desk.task_list(&args.tasks)?,
@@ -148,7 +148,7 @@ fn approve(desk: &Desk<'_>, args: &TaskApprove) -> Result<(), Failure> {
     tell(desk, desk.order(Command::TaskApprove(approve))?)
 }
 
-fn assign(desk: &Desk<'_>, args: TaskAssign) -> Result<(), Failure> {
+fn assign(desk: &Desk<'_>, args: TaskAssign) -> Result<(), Error> {
     let (binding, task) = (args.binding, desk.task(&args.id)?);
     let allowance = binding.allowance;
     let assign = Assign {
@@ -176,14 +176,14 @@ fn assign(desk: &Desk<'_>, args: TaskAssign) -> Result<(), Failure> {
 }
 
 /// Tells what a command made of tasks.
-fn tell(desk: &Desk<'_>, reply: Reply) -> Result<(), Failure> {
+fn tell(desk: &Desk<'_>, reply: Reply) -> Result<(), Error> {
     if desk.out().json {
         return desk.out().value(&reply);
     }
     let tasks = match reply {
         Reply::Task(task) => vec![*task],
         Reply::Tasks(tasks) => tasks,
-        other => return Err(Failure::unexpected(&other)),
+        other => return Err(Error::unexpected(&other)),
     };
     for task in tasks {
         let name = one_line(&task.name);
@@ -203,19 +203,19 @@ pub(super) fn standing(task: &TaskView) -> String {
     }
 }
 
-fn list(desk: &Desk<'_>, args: &TaskList) -> Result<(), Failure> {
+fn list(desk: &Desk<'_>, args: &TaskList) -> Result<(), Error> {
     let graph = args.graph.as_deref().map(|text| desk.graph(text)).transpose()?;
     let tasks = desk.tasks(List { all: args.all, graph, status: args.status })?;
     table(desk, &tasks, "no tasks")
 }
 
 /// The ids of all tasks, to be shown short.
-pub(super) fn naming(desk: &Desk<'_>) -> Result<Naming, Failure> {
+pub(super) fn naming(desk: &Desk<'_>) -> Result<Naming, Error> {
     let all = desk.tasks(List { all: true, ..List::default() })?;
     Ok(Naming::of(all.iter().map(|task| &task.task)))
 }
 
-fn table(desk: &Desk<'_>, tasks: &[TaskView], none: &str) -> Result<(), Failure> {
+fn table(desk: &Desk<'_>, tasks: &[TaskView], none: &str) -> Result<(), Error> {
     if desk.out().json {
         return desk.out().value(&tasks);
     }
@@ -239,11 +239,11 @@ fn table(desk: &Desk<'_>, tasks: &[TaskView], none: &str) -> Result<(), Failure>
     desk.out().table(&titles, &tasks.iter().map(row).collect::<Vec<_>>())
 }
 
-fn show(desk: &Desk<'_>, text: &str) -> Result<(), Failure> {
+fn show(desk: &Desk<'_>, text: &str) -> Result<(), Error> {
     let task = desk.task(text)?;
     let task = match desk.ask(&Query::TaskGet(OfTask { task }))? {
         Answer::Task(task) => task,
-        other => return Err(Failure::unexpected(&other)),
+        other => return Err(Error::unexpected(&other)),
     };
     if desk.out().json {
         return desk.out().value(&task);
@@ -284,7 +284,7 @@ fn show(desk: &Desk<'_>, text: &str) -> Result<(), Failure> {
     Ok(())
 }
 
-fn graphs(desk: &Desk<'_>) -> Result<(), Failure> {
+fn graphs(desk: &Desk<'_>) -> Result<(), Error> {
     let graphs = desk.graphs()?;
     if desk.out().json {
         return desk.out().value(&graphs);

@@ -8,10 +8,10 @@ use serde_json::{Value, json};
 use super::workspaces;
 use crate::cli::WorkspaceSees;
 use crate::desk::Desk;
-use crate::failure::Failure;
+use crate::error::Error;
 
 /// The way from the root down to a workspace.
-pub(super) fn path(desk: &Desk<'_>, text: &str) -> Result<(), Failure> {
+pub(super) fn path(desk: &Desk<'_>, text: &str) -> Result<(), Error> {
     let id = desk.workspace(text)?;
     let own = desk.workspace_view(id.clone())?;
     let mut way = desk.workspaces(WorkspaceList { above: Some(id), ..WorkspaceList::default() })?;
@@ -23,7 +23,7 @@ pub(super) fn path(desk: &Desk<'_>, text: &str) -> Result<(), Failure> {
 }
 
 /// Prints what a workspace sees, or who sees it.
-pub(super) fn sees(desk: &Desk<'_>, args: &WorkspaceSees) -> Result<(), Failure> {
+pub(super) fn sees(desk: &Desk<'_>, args: &WorkspaceSees) -> Result<(), Error> {
     let found = desk.sight(desk.workspace(&args.id)?, args.by)?;
     if desk.out().json {
         return desk.out().value(&found);
@@ -49,7 +49,7 @@ pub(super) fn sees(desk: &Desk<'_>, args: &WorkspaceSees) -> Result<(), Failure>
 }
 
 /// The results of a task's dependencies: their checkpoints and the files in them, by hash.
-pub(super) fn results(desk: &Desk<'_>, task: &TaskId) -> Result<Content, Failure> {
+pub(super) fn results(desk: &Desk<'_>, task: &TaskId) -> Result<Content, Error> {
     let needed = TaskDeps { all: false, dependents: false, task: task.clone() };
     let mut results: Vec<Value> = Vec::new();
     for task in desk.task_deps(needed)? {
@@ -57,7 +57,7 @@ pub(super) fn results(desk: &Desk<'_>, task: &TaskId) -> Result<Content, Failure
             Some(checkpoint) => {
                 match desk.ask(&Query::CheckpointGet(OfCheckpoint { checkpoint }))? {
                     Answer::Checkpoint(made) => Some(made),
-                    other => return Err(Failure::unexpected(&other)),
+                    other => return Err(Error::unexpected(&other)),
                 }
             }
             None => None,

@@ -22,14 +22,14 @@ use crate::cli::{Trail, TrailCommand, TrailFilter, TrailProve, TrailVerify, Trai
 use crate::commands::leases::principal;
 use crate::commands::{compare, history, stats, storage};
 use crate::desk::Desk;
+use crate::error::Error;
 use crate::event_summary::summary;
-use crate::failure::Failure;
 use crate::input::read_file;
 use crate::moment::parse_time;
 use crate::output::{Tone, counted, written};
 use crate::progress::Progress;
 
-pub(crate) fn run(app: &App, args: Trail) -> Result<(), Failure> {
+pub(crate) fn run(app: &App, args: Trail) -> Result<(), Error> {
     match args.command {
         None => list(app, &args.filter),
         Some(TrailCommand::Verify(args)) => verify_any(app, &args),
@@ -72,9 +72,9 @@ pub(super) fn query_of(
     which: &TrailWhich,
     workspace: Option<WorkspaceId>,
     now: Timestamp,
-) -> Result<TrailQuery, Failure> {
+) -> Result<TrailQuery, Error> {
     let usage =
-        |what: &str, error: &dyn std::fmt::Display| Failure::usage(format!("{what}: {error}"));
+        |what: &str, error: &dyn std::fmt::Display| Error::usage(format!("{what}: {error}"));
     let kinds = which.kinds.iter().map(|kind| kind.parse().map_err(|error| no_kind(&error)));
     let time = |what: &str, text: &Option<String>| {
         let time = text.as_deref().map(|text| parse_time(text, now)).transpose();
@@ -84,7 +84,7 @@ pub(super) fn query_of(
         after: which.after,
         since: time("--since", &which.since)?,
         until: time("--until", &which.until)?,
-        kinds: kinds.collect::<Result<_, Failure>>()?,
+        kinds: kinds.collect::<Result<_, Error>>()?,
         actor: which
             .actor
             .as_deref()
@@ -102,7 +102,7 @@ pub(super) fn query_of(
 }
 
 /// Refuses names of agents and people that do not exist, instead of listing nothing.
-pub(super) fn check_names(desk: &Desk<'_>, which: &TrailWhich) -> Result<(), Failure> {
+pub(super) fn check_names(desk: &Desk<'_>, which: &TrailWhich) -> Result<(), Error> {
     for party in [&which.owner, &which.originator].into_iter().flatten() {
         if let Party::User(user) = party {
             desk.known_user(user)?;
@@ -121,21 +121,21 @@ pub(super) fn check_names(desk: &Desk<'_>, which: &TrailWhich) -> Result<(), Fai
             }
             let user = UserId::new(text).ok().filter(|user| world.state.user(user).is_some());
             Err(match user {
-                Some(user) => Failure::usage(format!("--actor: there is no agent {user}"))
+                Some(user) => Error::usage(format!("--actor: there is no agent {user}"))
                     .hint("A person is named with `user:` before the id, as the trail does."),
-                None => Failure::not_found(format!("--actor: nobody here is called {text:?}"))
+                None => Error::not_found(format!("--actor: nobody here is called {text:?}"))
                     .hint("`althing agents` and `althing users` list who there is."),
             })
         }
     }
 }
 
-fn no_kind(error: &althing_kernel::kind::UnknownKind) -> Failure {
+fn no_kind(error: &althing_kernel::kind::UnknownKind) -> Error {
     let known: Vec<&str> = Kind::ALL.iter().map(|kind| kind.as_str()).collect();
-    Failure::usage(format!("--kind: {error}; there are {}", known.join(", ")))
+    Error::usage(format!("--kind: {error}; there are {}", known.join(", ")))
 }
 
-fn list(app: &App, filter: &TrailFilter) -> Result<(), Failure> {
+fn list(app: &App, filter: &TrailFilter) -> Result<(), Error> {
     let desk = Desk::open(app)?;
     let (project, engine) = (&desk.project, &desk.engine()?);
     // Whom one acts as is one thing, what one looks at another: only the flag narrows the trail.
@@ -143,7 +143,7 @@ fn list(app: &App, filter: &TrailFilter) -> Result<(), Failure> {
     let workspace = narrowed.map(|text| desk.workspace(text)).transpose()?;
     if !filter.all && filter.last > ENTRIES_MAX {
         let message = format!("--last shows at most {ENTRIES_MAX} entries; --all shows all");
-        return Err(Failure::misuse(Rule::Limits, message));
+        return Err(Error::misuse(Rule::Limits, message));
     }
     check_names(&desk, &filter.which)?;
     let asked = TrailQuery {
@@ -172,7 +172,7 @@ fn list_all(
     engine: &Engine,
     query: &TrailQuery,
     end: u64,
-) -> Result<(), Failure> {
+) -> Result<(), Error> {
     let mut log = engine.reader()?;
     let mut after = query.after.unwrap_or(0);
     loop {
@@ -192,7 +192,7 @@ fn follow(
     engine: &Engine,
     mut query: TrailQuery,
     from: u64,
-) -> Result<(), Failure> {
+) -> Result<(), Error> {
     let from = query.after.map_or(from, |after| after.max(from));
     let mut subscription = engine.subscribe(from)?;
     loop {
@@ -202,7 +202,7 @@ fn follow(
                 query.keep_up(&row);
                 if row.seq > from && query.fits(&row) {
                     let entry = Entry::read(line).map_err(|error| {
-                        Failure::integrity(Rule::Integrity, format!("an unreadable entry: {error}"))
+                        Error::integrity(Rule::Integrity, format!("an unreadable entry: {error}"))
                     })?;
                     print(app, lines, &entry, line)?;
                 }
@@ -213,7 +213,7 @@ fn follow(
 }
 
 /// Prints an entry: its line of the trail as JSON, or in words.
-fn print(app: &App, lines: &mut EntryLines, entry: &Entry, line: &str) -> Result<(), Failure> {
+fn print(app: &App, lines: &mut EntryLines, entry: &Entry, line: &str) -> Result<(), Error> {
     if app.out.json {
         return app.out.line(line);
     }
@@ -229,7 +229,7 @@ fn print(app: &App, lines: &mut EntryLines, entry: &Entry, line: &str) -> Result
     lines.print(app.out, &shown)
 }
 
-fn show(app: &App, seq: u64) -> Result<(), Failure> {
+fn show(app: &App, seq: u64) -> Result<(), Error> {
     let project = app.project()?;
     let engine = project.engine()?;
     let asked =
@@ -239,18 +239,18 @@ fn show(app: &App, seq: u64) -> Result<(), Failure> {
         None => Vec::new(),
     };
     let Some(found) = found.first().filter(|_| seq > 0) else {
-        return Err(Failure::not_found(format!("the trail has no entry {seq}")));
+        return Err(Error::not_found(format!("the trail has no entry {seq}")));
     };
     if app.out.json {
         return app.out.line(&found.line);
     }
-    let value: serde_json::Value = serde_json::from_str(&found.line)
-        .map_err(|error| Failure::unavailable(error.to_string()))?;
+    let value: serde_json::Value =
+        serde_json::from_str(&found.line).map_err(|error| Error::unavailable(error.to_string()))?;
     let text = serde_json::to_string_pretty(&value);
-    app.out.line(text.map_err(|error| Failure::unavailable(error.to_string()))?)
+    app.out.line(text.map_err(|error| Error::unavailable(error.to_string()))?)
 }
 
-fn head(app: &App, key: bool) -> Result<(), Failure> {
+fn head(app: &App, key: bool) -> Result<(), Error> {
     let head = api::head(&app.project()?.engine()?)?;
     if app.out.json {
         return app.out.value(&head);
@@ -258,7 +258,7 @@ fn head(app: &App, key: bool) -> Result<(), Failure> {
     app.out.line(if key { head.verifier_key.as_str() } else { head.note.trim_end_matches('\n') })
 }
 
-fn prove(app: &App, args: &TrailProve) -> Result<(), Failure> {
+fn prove(app: &App, args: &TrailProve) -> Result<(), Error> {
     let project = app.project()?;
     let engine = project.engine()?;
     engine.check_reads_everything(project.asker()?.as_ref())?;
@@ -272,30 +272,30 @@ fn prove(app: &App, args: &TrailProve) -> Result<(), Failure> {
     }
 }
 
-fn not_proved(error: ProofError) -> Failure {
+fn not_proved(error: ProofError) -> Error {
     match error {
         ProofError::Log(error) => althing_engine::EngineError::Store(error).into(),
-        ProofError::NoEntry(_) => Failure::not_found(error.to_string()),
+        ProofError::NoEntry(_) => Error::not_found(error.to_string()),
         ProofError::Pruned(seq) => althing_engine::EngineError::Pruned { seq }.into(),
-        ProofError::Form(_) => Failure::usage(error.to_string()),
-        ProofError::NotConsistent => Failure::integrity(Rule::KeptHead, error.to_string()),
-        _ => Failure::integrity(Rule::Integrity, error.to_string()),
+        ProofError::Form(_) => Error::usage(error.to_string()),
+        ProofError::NotConsistent => Error::integrity(Rule::KeptHead, error.to_string()),
+        _ => Error::integrity(Rule::Integrity, error.to_string()),
     }
 }
 
 /// Reads a kept head. An editor may have taken the last line break, or added one.
-fn read_head(path: &Path) -> Result<SignedHead, Failure> {
+fn read_head(path: &Path) -> Result<SignedHead, Error> {
     let text = format!("{}\n", read_file(path)?.trim_end());
-    SignedHead::parse(&text).map_err(|error| Failure::usage(format!("{}: {error}", path.display())))
+    SignedHead::parse(&text).map_err(|error| Error::usage(format!("{}: {error}", path.display())))
 }
 
-fn verify_any(app: &App, args: &TrailVerify) -> Result<(), Failure> {
+fn verify_any(app: &App, args: &TrailVerify) -> Result<(), Error> {
     let keys: Vec<PublicKey> = args
         .keys
         .iter()
         .map(|text| read_key(text))
         .collect::<Result<_, _>>()
-        .map_err(|error| Failure::usage(format!("--key: {error}")))?;
+        .map_err(|error| Error::usage(format!("--key: {error}")))?;
     if let Some(path) = &args.proof {
         return verify_proof(app, path, keys);
     }
@@ -315,14 +315,14 @@ fn read_key(text: &str) -> Result<PublicKey, String> {
     }
 }
 
-fn verify_project(app: &App, options: Options) -> Result<(), Failure> {
+fn verify_project(app: &App, options: Options) -> Result<(), Error> {
     let project = app.project()?;
     let mut log = althing_trail::log::sqlite::SqliteReader::open(project.home.store())
         .map_err(althing_engine::EngineError::Store)?;
     let strays = log.stray_rows().map_err(althing_engine::EngineError::Store)?;
     if strays > 0 {
         let message = format!("the store has {strays} rows where no commit can be");
-        return Err(Failure::integrity(Rule::Integrity, message));
+        return Err(Error::integrity(Rule::Integrity, message));
     }
     let bar = Progress::new(app.out, "verifying entries");
     let verdict =
@@ -348,7 +348,7 @@ fn verify_project(app: &App, options: Options) -> Result<(), Failure> {
     say_archives(app, &report)
 }
 
-fn say_archives(app: &App, report: &verify::Report) -> Result<(), Failure> {
+fn say_archives(app: &App, report: &verify::Report) -> Result<(), Error> {
     if report.archives > 0 {
         let archives = counted(report.archives, "archive", "archives");
         app.out
@@ -366,7 +366,7 @@ fn say_archives(app: &App, report: &verify::Report) -> Result<(), Failure> {
     Ok(())
 }
 
-fn bad(finding: &Finding) -> Failure {
+fn bad(finding: &Finding) -> Error {
     use althing_trail::verify::Fault;
     let rule = match finding.fault {
         Fault::KeptRoot | Fault::KeptBeyond { .. } | Fault::KeptProject | Fault::KeptSignature => {
@@ -374,16 +374,12 @@ fn bad(finding: &Finding) -> Failure {
         }
         _ => Rule::Integrity,
     };
-    let failure = Failure::integrity(rule, finding.to_string());
+    let failure = Error::integrity(rule, finding.to_string());
     let details = json!({ "entry": finding.seq, "fault": finding.fault.to_string() });
     failure.with(details)
 }
 
-fn say_sound(
-    app: &App,
-    checked: &althing_trail::verify::Checked,
-    kept: u64,
-) -> Result<(), Failure> {
+fn say_sound(app: &App, checked: &althing_trail::verify::Checked, kept: u64) -> Result<(), Error> {
     app.out.line(format!(
         "{} {} in {}: form, both chains, rules, roots and links",
         app.out.paint(Tone::Good, "sound:"),
@@ -411,14 +407,14 @@ fn say_sound(
     Ok(())
 }
 
-fn verify_file(app: &App, path: &Path, options: Options) -> Result<(), Failure> {
+fn verify_file(app: &App, path: &Path, options: Options) -> Result<(), Error> {
     let file = std::fs::File::open(path)
-        .map_err(|error| Failure::usage(format!("cannot read {}: {error}", path.display())))?;
+        .map_err(|error| Error::usage(format!("cannot read {}: {error}", path.display())))?;
     let bar = Progress::new(app.out, "verifying entries");
     let mut verifier = Verifier::new(options);
     for commit in Commits::new(BufReader::new(file)) {
         let commit: Commit =
-            commit.map_err(|error| Failure::integrity(Rule::Integrity, error.to_string()))?;
+            commit.map_err(|error| Error::integrity(Rule::Integrity, error.to_string()))?;
         verifier.check(&commit).map_err(|finding| bad(&finding))?;
         bar.at(commit.last, 0);
     }
@@ -431,7 +427,7 @@ fn verify_file(app: &App, path: &Path, options: Options) -> Result<(), Failure> 
 }
 
 /// The keys the project's trail was ever signed with.
-fn keys_of_project(app: &App) -> Result<Vec<PublicKey>, Failure> {
+fn keys_of_project(app: &App) -> Result<Vec<PublicKey>, Error> {
     let engine = app.project()?.engine()?;
     let now = engine.world()?.state.project().map(|project| project.runtime_key);
     let takeovers = TrailQuery {
@@ -447,7 +443,7 @@ fn keys_of_project(app: &App) -> Result<Vec<PublicKey>, Failure> {
     Ok(before.chain(now).collect())
 }
 
-fn verify_proof(app: &App, path: &Path, keys: Vec<PublicKey>) -> Result<(), Failure> {
+fn verify_proof(app: &App, path: &Path, keys: Vec<PublicKey>) -> Result<(), Error> {
     let text = read_file(path)?;
     let keys = if keys.is_empty() { keys_of_project(app)? } else { keys };
     let says = if let Ok(proof) = serde_json::from_str::<Inclusion>(&text) {
@@ -455,7 +451,7 @@ fn verify_proof(app: &App, path: &Path, keys: Vec<PublicKey>) -> Result<(), Fail
         format!("entry {} is in the trail: {}", entry.seq, summary(&entry.stamped.draft.event))
     } else {
         let proof: Consistency = serde_json::from_str(&text)
-            .map_err(|error| Failure::usage(format!("{} is no proof: {error}", path.display())))?;
+            .map_err(|error| Error::usage(format!("{} is no proof: {error}", path.display())))?;
         proof.check(&keys).map_err(not_proved)?;
         "the newer head continues the older one".to_owned()
     };
@@ -465,7 +461,7 @@ fn verify_proof(app: &App, path: &Path, keys: Vec<PublicKey>) -> Result<(), Fail
     app.out.line(format!("{} {says}", app.out.paint(Tone::Good, "holds:")))
 }
 
-fn export(app: &App) -> Result<(), Failure> {
+fn export(app: &App) -> Result<(), Error> {
     let project = app.project()?;
     let engine = project.engine()?;
     engine.check_reads_everything(project.asker()?.as_ref())?;
@@ -478,7 +474,7 @@ fn export(app: &App) -> Result<(), Failure> {
     }
 }
 
-fn import(app: &App) -> Result<(), Failure> {
+fn import(app: &App) -> Result<(), Error> {
     let project = app.project()?;
     let bar = Progress::new(app.out, "importing entries");
     let input = BufReader::new(std::io::stdin().lock());

@@ -20,8 +20,8 @@ use crate::desk::Desk;
 use crate::drawing::bars::bar;
 use crate::drawing::messages::{self, Arrow};
 use crate::drawing::{export, spans};
+use crate::error::Error;
 use crate::event_summary::summary;
-use crate::failure::Failure;
 use crate::naming::{Naming, short, short_ids};
 use crate::output::{Tone, clock_time, counted, one_line, show_span};
 use crate::table::{self, drawing, free_text, whole};
@@ -46,7 +46,7 @@ struct Looked<'a> {
 }
 
 impl<'a> Looked<'a> {
-    fn at(app: &'a App, file: Option<&Path>) -> Result<Self, Failure> {
+    fn at(app: &'a App, file: Option<&Path>) -> Result<Self, Error> {
         if let Some(path) = file {
             let (source, scope) = (Source::File(path.to_owned()), Scope::default());
             return Ok(Looked { app, desk: None, source, scope });
@@ -59,7 +59,7 @@ impl<'a> Looked<'a> {
     }
 }
 
-pub(crate) fn run(app: &App, command: ViewCommand) -> Result<(), Failure> {
+pub(crate) fn run(app: &App, command: ViewCommand) -> Result<(), Error> {
     match command {
         ViewCommand::Run(args) => of_run(app, &args),
         ViewCommand::Workspace(args) => of_workspace(app, &args),
@@ -68,7 +68,7 @@ pub(crate) fn run(app: &App, command: ViewCommand) -> Result<(), Failure> {
     }
 }
 
-fn of_run(app: &App, args: &ViewRun) -> Result<(), Failure> {
+fn of_run(app: &App, args: &ViewRun) -> Result<(), Error> {
     let looked = Looked::at(app, args.file.as_deref())?;
     let run = meant(looked.desk.as_ref(), args.id.as_deref())?;
     let digest = runs::run(&looked.source, &looked.scope, run.as_ref())?;
@@ -108,14 +108,14 @@ fn drawn(app: &App, beside: usize, lane: &Lane, (from, to): (Timestamp, Timestam
     spans::draw(&spans, from.micros(), to.micros(), width)
 }
 
-fn legend(app: &App) -> Result<(), Failure> {
+fn legend(app: &App) -> Result<(), Error> {
     let signs = spans::SIGNS.iter().map(|(state, sign)| format!("{sign} {state}"));
     let signs: Vec<String> = signs.chain([format!("{} checkpoint", spans::MARK)]).collect();
     app.out.line("")?;
     app.out.wrapped(0, Tone::Faint, &signs.join("  "))
 }
 
-fn headline(app: &App, run: &RunDigest) -> Result<(), Failure> {
+fn headline(app: &App, run: &RunDigest) -> Result<(), Error> {
     let leads = run.coordinator.as_ref().map_or("the system", String::as_str);
     let stands = match &run.ended {
         Some(ended) => format!("{ended} after {}", show_span(run.wall)),
@@ -147,7 +147,7 @@ fn headline(app: &App, run: &RunDigest) -> Result<(), Failure> {
 }
 
 /// Prints a warning if entries were deleted.
-pub(super) fn say_deleted(app: &App, entries: u64) -> Result<(), Failure> {
+pub(super) fn say_deleted(app: &App, entries: u64) -> Result<(), Error> {
     if entries == 0 {
         return Ok(());
     }
@@ -156,7 +156,7 @@ pub(super) fn say_deleted(app: &App, entries: u64) -> Result<(), Failure> {
     app.out.line(app.out.paint(Tone::Warn, &words))
 }
 
-fn tasks(app: &App, run: &RunDigest) -> Result<(), Failure> {
+fn tasks(app: &App, run: &RunDigest) -> Result<(), Error> {
     if run.tasks.is_empty() {
         return Ok(());
     }
@@ -178,10 +178,10 @@ fn tasks(app: &App, run: &RunDigest) -> Result<(), Failure> {
     app.out.table(&titles, &run.tasks.iter().map(row).collect::<Vec<_>>())
 }
 
-fn of_workspace(app: &App, args: &ViewWorkspace) -> Result<(), Failure> {
+fn of_workspace(app: &App, args: &ViewWorkspace) -> Result<(), Error> {
     let looked = Looked::at(app, args.file.as_deref())?;
     let Some(workspace) = meant(looked.desk.as_ref(), Some(&args.id))? else {
-        return Err(Failure::usage("which workspace?"));
+        return Err(Error::usage("which workspace?"));
     };
     let asked = OfTimeline { workspace, last: Some(args.last) };
     let viewer = match &looked.desk {
@@ -191,7 +191,7 @@ fn of_workspace(app: &App, args: &ViewWorkspace) -> Result<(), Failure> {
     let seen = timeline(&looked.source, viewer.as_ref(), &asked)?;
     if seen.lane.is_none() && seen.count == 0 && seen.deleted_entries == 0 {
         let message = format!("there is no workspace {} that you may read", asked.workspace);
-        return Err(Failure::not_found(message));
+        return Err(Error::not_found(message));
     }
     if app.out.json {
         return app.out.value(&seen);
@@ -224,7 +224,7 @@ fn of_workspace(app: &App, args: &ViewWorkspace) -> Result<(), Failure> {
 }
 
 /// The last entries, with the time since the one before where it is worth telling.
-fn entries(app: &App, seen: &Timeline) -> Result<(), Failure> {
+fn entries(app: &App, seen: &Timeline) -> Result<(), Error> {
     let shown = seen.entries.len() as u64;
     if shown < seen.count {
         app.out.line(format!("the last {shown} of {} entries:", seen.count))?;
@@ -250,7 +250,7 @@ fn entries(app: &App, seen: &Timeline) -> Result<(), Failure> {
     Ok(())
 }
 
-fn of_flow(app: &App, args: &ViewFlow) -> Result<(), Failure> {
+fn of_flow(app: &App, args: &ViewFlow) -> Result<(), Error> {
     let looked = Looked::at(app, args.of.file.as_deref())?;
     let run = meant(looked.desk.as_ref(), args.of.id.as_deref())?;
     let asked = OfFlow { run, last: Some(args.last), signals: args.signals };
@@ -307,7 +307,7 @@ fn arrow(flow: &Flow, message: &Message) -> Option<Arrow> {
     })
 }
 
-fn print_flow(app: &App, flow: &Flow) -> Result<(), Failure> {
+fn print_flow(app: &App, flow: &Flow) -> Result<(), Error> {
     let count = counted(flow.count, "message", "messages");
     let title = app.out.paint(Tone::Strong, &one_line(&short(&flow.run)));
     app.out.line(format!("{title}  {count}"))?;
@@ -361,7 +361,7 @@ fn print_flow(app: &App, flow: &Flow) -> Result<(), Failure> {
     Ok(())
 }
 
-fn of_highway(app: &App, args: &ViewRun) -> Result<(), Failure> {
+fn of_highway(app: &App, args: &ViewRun) -> Result<(), Error> {
     let looked = Looked::at(app, args.file.as_deref())?;
     let run = meant(looked.desk.as_ref(), args.id.as_deref())?;
     let seen = highway(&looked.source, &looked.scope, &OfRun { run })?;
@@ -371,7 +371,7 @@ fn of_highway(app: &App, args: &ViewRun) -> Result<(), Failure> {
     print_highway(app, &seen)
 }
 
-fn print_highway(app: &App, seen: &Highway) -> Result<(), Failure> {
+fn print_highway(app: &App, seen: &Highway) -> Result<(), Error> {
     let title = app.out.paint(Tone::Strong, &one_line(&short(&seen.run)));
     let figures = [
         counted(seen.gates.len() as u64, "gate", "gates"),

@@ -9,11 +9,11 @@ use std::collections::BTreeMap;
 use crate::cli::WorkspaceTree;
 use crate::desk::Desk;
 use crate::drawing::tree;
-use crate::failure::Failure;
+use crate::error::Error;
 use crate::naming::Naming;
 use crate::output::{Tone, from_now, one_line};
 
-pub(super) fn run(desk: &Desk<'_>, args: &WorkspaceTree) -> Result<(), Failure> {
+pub(super) fn run(desk: &Desk<'_>, args: &WorkspaceTree) -> Result<(), Error> {
     let top = args.id.as_deref().map(|text| desk.workspace(text)).transpose()?;
     // A workspace that is not there, or not for whoever asks, is an error and not an empty tree.
     let head = top.as_ref().map(|id| desk.workspace_view(id.clone())).transpose()?;
@@ -41,7 +41,7 @@ pub(super) fn run(desk: &Desk<'_>, args: &WorkspaceTree) -> Result<(), Failure> 
 }
 
 /// Leaves the run that goes on, or else the newest there was.
-fn retain_one_run(desk: &Desk<'_>, found: &mut Vec<WorkspaceView>) -> Result<(), Failure> {
+fn retain_one_run(desk: &Desk<'_>, found: &mut Vec<WorkspaceView>) -> Result<(), Error> {
     let current = desk.run()?.map(|run| run.root);
     let roots = found.iter().filter(|view| view.parent.is_none());
     let newest = roots.max_by_key(|view| view.created_at).map(|view| view.workspace.clone());

@@ -24,15 +24,15 @@ use crate::cli::{
 };
 use crate::content;
 use crate::desk::Desk;
+use crate::error::Error;
 use crate::event_summary::word;
-use crate::failure::Failure;
 use crate::naming::{Naming, short, short_blob};
 use crate::output::{from_now, one_line};
 use crate::span::show_secs;
 use crate::surfaces;
 use crate::table::{free_text, whole};
 
-pub(crate) fn run(app: &App, command: WorkspaceCommand) -> Result<(), Failure> {
+pub(crate) fn run(app: &App, command: WorkspaceCommand) -> Result<(), Error> {
     let desk = Desk::open(app)?;
     match command {
         WorkspaceCommand::Create(args) => create(&desk, *args),
@@ -75,10 +75,7 @@ pub(crate) fn run(app: &App, command: WorkspaceCommand) -> Result<(), Failure> {
 }
 
 /// The surfaces a workspace may change, as typed; none if left out.
-pub(super) fn authority(
-    desk: &Desk<'_>,
-    texts: &[String],
-) -> Result<Option<Vec<Surface>>, Failure> {
+pub(super) fn authority(desk: &Desk<'_>, texts: &[String]) -> Result<Option<Vec<Surface>>, Error> {
     if texts.is_empty() {
         return Ok(None);
     }
@@ -86,7 +83,7 @@ pub(super) fn authority(
     Ok(Some(read.as_slice().to_vec()))
 }
 
-fn create(desk: &Desk<'_>, args: WorkspaceCreate) -> Result<(), Failure> {
+fn create(desk: &Desk<'_>, args: WorkspaceCreate) -> Result<(), Error> {
     let binding = args.binding;
     let allowance = binding.allowance;
     let create = Create {
@@ -124,12 +121,12 @@ fn order(
     desk: &Desk<'_>,
     args: Order,
     command: impl FnOnce(WorkspaceId, Option<Text<1000>>) -> Command,
-) -> Result<(), Failure> {
+) -> Result<(), Error> {
     let id = desk.workspace(&args.id)?;
     tell(desk, desk.order(command(id, args.reason))?)
 }
 
-fn migrate(desk: &Desk<'_>, args: WorkspaceMigrate) -> Result<(), Failure> {
+fn migrate(desk: &Desk<'_>, args: WorkspaceMigrate) -> Result<(), Error> {
     let workspace = desk.workspace(&args.id)?;
     let client = desk.client()?;
     desk.introduce(&client, &args.to)?;
@@ -137,7 +134,7 @@ fn migrate(desk: &Desk<'_>, args: WorkspaceMigrate) -> Result<(), Failure> {
     tell(desk, client.execute(Command::WorkspaceMigrate(migrate))?)
 }
 
-fn transfer(desk: &Desk<'_>, args: WorkspaceTransfer) -> Result<(), Failure> {
+fn transfer(desk: &Desk<'_>, args: WorkspaceTransfer) -> Result<(), Error> {
     let workspace = desk.workspace(&args.id)?;
     let words = format!("{} answers for {workspace} from now on", args.to);
     let transfer = Transfer { reason: args.reason, to: args.to, workspace };
@@ -145,7 +142,7 @@ fn transfer(desk: &Desk<'_>, args: WorkspaceTransfer) -> Result<(), Failure> {
     if desk.out().json { desk.out().value(&reply) } else { desk.out().say(&words) }
 }
 
-fn write(desk: &Desk<'_>, args: &WorkspaceWrite) -> Result<(), Failure> {
+fn write(desk: &Desk<'_>, args: &WorkspaceWrite) -> Result<(), Error> {
     let path = surfaces::file(&desk.project.place, &args.path)?;
     let workspace = desk.acting_in()?;
     let content = args.content.as_deref().map(|text| content::read(desk, text)).transpose()?;
@@ -156,19 +153,19 @@ fn write(desk: &Desk<'_>, args: &WorkspaceWrite) -> Result<(), Failure> {
 }
 
 /// Tells what a command made of a workspace.
-pub(super) fn tell(desk: &Desk<'_>, reply: Reply) -> Result<(), Failure> {
+pub(super) fn tell(desk: &Desk<'_>, reply: Reply) -> Result<(), Error> {
     if desk.out().json {
         return desk.out().value(&reply);
     }
     if said_to_wait(desk, &reply)? {
         return Ok(());
     }
-    let Reply::Workspace(view) = reply else { return Err(Failure::unexpected(&reply)) };
+    let Reply::Workspace(view) = reply else { return Err(Error::unexpected(&reply)) };
     let agent = view.agent.as_ref().map_or("the system", |agent| agent.as_str());
     desk.out().say(&format!("{} {} for {agent} is {}", view.role, view.workspace, view.status))
 }
 
-fn list(desk: &Desk<'_>, args: WorkspaceList) -> Result<(), Failure> {
+fn list(desk: &Desk<'_>, args: WorkspaceList) -> Result<(), Error> {
     let asked = List {
         above: desk.workspace_if(args.above.as_deref())?,
         agent: args.worker,
@@ -199,7 +196,7 @@ fn list(desk: &Desk<'_>, args: WorkspaceList) -> Result<(), Failure> {
 }
 
 /// Workspaces, one a line.
-pub(super) fn table(desk: &Desk<'_>, found: &[WorkspaceView]) -> Result<(), Failure> {
+pub(super) fn table(desk: &Desk<'_>, found: &[WorkspaceView]) -> Result<(), Error> {
     let naming = desk.workspace_naming()?;
     let row = |view: &WorkspaceView| {
         vec![
@@ -217,7 +214,7 @@ pub(super) fn table(desk: &Desk<'_>, found: &[WorkspaceView]) -> Result<(), Fail
     desk.out().table(&titles, &found.iter().map(row).collect::<Vec<_>>())
 }
 
-fn show(desk: &Desk<'_>, text: &str) -> Result<(), Failure> {
+fn show(desk: &Desk<'_>, text: &str) -> Result<(), Error> {
     let id = desk.workspace(text)?;
     let view = desk.workspace_view(id.clone())?;
     if desk.out().json {
@@ -308,14 +305,14 @@ fn facts(desk: &Desk<'_>, view: &WorkspaceView, naming: &Naming) -> Vec<(&'stati
     facts
 }
 
-fn files_of(desk: &Desk<'_>, workspace: WorkspaceId) -> Result<(Vec<File>, Vec<File>), Failure> {
+fn files_of(desk: &Desk<'_>, workspace: WorkspaceId) -> Result<(Vec<File>, Vec<File>), Error> {
     match desk.ask(&Query::WorkspaceFiles(OfWorkspace { workspace }))? {
         Answer::Files(view) => Ok((view.memory, view.merged)),
-        other => Err(Failure::unexpected(&other)),
+        other => Err(Error::unexpected(&other)),
     }
 }
 
-fn files(desk: &Desk<'_>, text: &str) -> Result<(), Failure> {
+fn files(desk: &Desk<'_>, text: &str) -> Result<(), Error> {
     let workspace = desk.workspace(text)?;
     if desk.out().json {
         return desk.out().value(&desk.ask(&Query::WorkspaceFiles(OfWorkspace { workspace }))?);
@@ -337,7 +334,7 @@ fn content_of(file: &File) -> String {
 }
 
 /// Files with what is in them, by hash.
-pub(super) fn file_table(desk: &Desk<'_>, files: &[File]) -> Result<(), Failure> {
+pub(super) fn file_table(desk: &Desk<'_>, files: &[File]) -> Result<(), Error> {
     let row = |file: &File| vec![file.path.to_string(), content_of(file)];
     desk.out()
         .table(&[free_text("PATH"), whole("CONTENT")], &files.iter().map(row).collect::<Vec<_>>())

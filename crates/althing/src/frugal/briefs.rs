@@ -12,7 +12,7 @@ use std::path::{Component, Path};
 
 use super::shared::label;
 use crate::desk::Desk;
-use crate::failure::Failure;
+use crate::error::Error;
 use crate::input::read_file;
 
 /// What is asked for.
@@ -24,12 +24,12 @@ pub(crate) struct Order {
 }
 
 /// Builds the brief. It has the same bytes whenever the project knows the same.
-pub(crate) fn build(desk: &Desk<'_>, order: &Order) -> Result<Result<Brief, TooLong>, Failure> {
+pub(crate) fn build(desk: &Desk<'_>, order: &Order) -> Result<Result<Brief, TooLong>, Error> {
     let material = gather(desk, order)?;
     Ok(brief::build(&order.asked, &material, &tokens::count))
 }
 
-fn gather(desk: &Desk<'_>, order: &Order) -> Result<Material, Failure> {
+fn gather(desk: &Desk<'_>, order: &Order) -> Result<Material, Error> {
     let mut material = Material {
         wants_capsules: !order.capsules.is_empty(),
         named_capsules: order.capsules.clone(),
@@ -63,7 +63,7 @@ fn gather(desk: &Desk<'_>, order: &Order) -> Result<Material, Failure> {
 }
 
 /// What a symbol stands for. One that stands for nothing is none.
-fn symbol(desk: &Desk<'_>, id: &str) -> Result<Option<String>, Failure> {
+fn symbol(desk: &Desk<'_>, id: &str) -> Result<Option<String>, Error> {
     // What cannot be an id is not one.
     let Ok(id) = Label::new(id) else { return Ok(None) };
     let value = desk.symbol(id)?.map(|found| found.value.to_string());
@@ -97,7 +97,7 @@ pub(crate) fn log_line(
     kind: &str,
     tokens: u64,
     counted: bool,
-) -> Result<ledger::Log, Failure> {
+) -> Result<ledger::Log, Error> {
     Ok(ledger::Log {
         agent: None,
         kind: label(kind)?,
@@ -117,7 +117,7 @@ pub(crate) fn counted(
     text: &str,
     (role, kind): (&str, &str),
     task: Option<&str>,
-) -> Result<u64, Failure> {
+) -> Result<u64, Error> {
     let tokens = tokens::count(text);
     let task = task.map(label).transpose()?;
     let line = ledger::Log { task, ..log_line(role, kind, tokens, true)? };

@@ -4,16 +4,14 @@ use althing_dialects::frugal::haid::Haid;
 use std::process::{Command, Stdio};
 
 use crate::app::Project;
-use crate::failure::Failure;
+use crate::error::Error;
 
 /// The HAID of this person on this machine in this project.
-pub(crate) fn own_haid(project: &Project) -> Result<Haid, Failure> {
+pub(crate) fn own_haid(project: &Project) -> Result<Haid, Error> {
     let root = project.root();
     let root = root.canonicalize().unwrap_or_else(|_| root.to_owned());
     let repo = root.to_str().ok_or_else(|| {
-        Failure::usage(
-            "the name of the project's folder is not UTF-8 text; no HAID follows from it",
-        )
+        Error::usage("the name of the project's folder is not UTF-8 text; no HAID follows from it")
     })?;
     Ok(Haid::derive(&human(project), &machine(), repo))
 }

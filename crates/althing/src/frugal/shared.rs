@@ -15,27 +15,27 @@ use althing_kernel::text::Text;
 use althing_kernel::{AgentName, Principal, Rule};
 
 use crate::desk::Desk;
-use crate::failure::Failure;
+use crate::error::Error;
 
 /// A name that somebody typed.
-pub(crate) fn label(text: &str) -> Result<Label, Failure> {
-    Label::new(text).map_err(Failure::unreadable)
+pub(crate) fn label(text: &str) -> Result<Label, Error> {
+    Label::new(text).map_err(Error::unreadable)
 }
 
 /// An id of a capsule that somebody typed.
-pub(crate) fn handle(text: &str) -> Result<Handle, Failure> {
-    Handle::new(text).map_err(Failure::unreadable)
+pub(crate) fn handle(text: &str) -> Result<Handle, Error> {
+    Handle::new(text).map_err(Error::unreadable)
 }
 
 /// A text that somebody typed.
-pub(crate) fn text<const MAX: usize>(text: &str) -> Result<Text<MAX>, Failure> {
-    Text::new(text).map_err(Failure::unreadable)
+pub(crate) fn text<const MAX: usize>(text: &str) -> Result<Text<MAX>, Error> {
+    Text::new(text).map_err(Error::unreadable)
 }
 
 /// The name of a HAID as an agent.
-pub(crate) fn agent_name(haid: &Haid) -> Result<AgentName, Failure> {
+pub(crate) fn agent_name(haid: &Haid) -> Result<AgentName, Error> {
     AgentName::new(&haid.agent_name())
-        .map_err(|error| Failure::misuse(Rule::Limits, error.to_string()))
+        .map_err(|error| Error::misuse(Rule::Limits, error.to_string()))
 }
 
 /// The answer to a question about what is shared; `None` if there is no such thing.
@@ -43,7 +43,7 @@ macro_rules! shared {
     ($desk:expr, $query:expr, $variant:ident) => {
         match $desk.context.look_up(&$query)? {
             Some(Answer::Commons(CommonsAnswer::$variant(found))) => Ok(Some(found)),
-            Some(other) => Err(Failure::unexpected(&other)),
+            Some(other) => Err(Error::unexpected(&other)),
             None => Ok(None),
         }
     };
@@ -57,87 +57,87 @@ macro_rules! listed {
 }
 
 impl Desk<'_> {
-    pub(crate) fn symbol(&self, id: Label) -> Result<Option<SymbolView>, Failure> {
+    pub(crate) fn symbol(&self, id: Label) -> Result<Option<SymbolView>, Error> {
         shared!(self, Query::SymbolGet(OfSymbol { id }), Symbol)
     }
 
     /// The first symbol that stands for a value.
-    pub(crate) fn symbol_for(&self, value: &str) -> Result<Option<SymbolView>, Failure> {
+    pub(crate) fn symbol_for(&self, value: &str) -> Result<Option<SymbolView>, Error> {
         shared!(self, Query::SymbolReverse(OfValue { value: text(value)? }), Symbol)
     }
 
-    pub(crate) fn symbols(&self) -> Result<Vec<SymbolView>, Failure> {
+    pub(crate) fn symbols(&self) -> Result<Vec<SymbolView>, Error> {
         listed!(self, Query::SymbolList(Everything {}), Symbols)
     }
 
-    pub(crate) fn fact(&self, key: Label) -> Result<Option<FactView>, Failure> {
+    pub(crate) fn fact(&self, key: Label) -> Result<Option<FactView>, Error> {
         shared!(self, Query::FactGet(OfFact { key }), Fact)
     }
 
-    pub(crate) fn facts(&self) -> Result<Vec<FactView>, Failure> {
+    pub(crate) fn facts(&self) -> Result<Vec<FactView>, Error> {
         listed!(self, Query::FactList(Everything {}), Facts)
     }
 
-    pub(crate) fn capsule(&self, id: Handle) -> Result<Option<CapsuleView>, Failure> {
-        let found: Result<_, Failure> = shared!(self, Query::CapsuleGet(OfHandle { id }), Capsule);
+    pub(crate) fn capsule(&self, id: Handle) -> Result<Option<CapsuleView>, Error> {
+        let found: Result<_, Error> = shared!(self, Query::CapsuleGet(OfHandle { id }), Capsule);
         Ok(found?.map(|found| *found))
     }
 
-    pub(crate) fn capsules(&self) -> Result<Vec<CapsuleView>, Failure> {
+    pub(crate) fn capsules(&self) -> Result<Vec<CapsuleView>, Error> {
         listed!(self, Query::CapsuleList(Everything {}), Capsules)
     }
 
     /// What capsules build on, each after what it builds on.
-    pub(crate) fn capsule_deps(&self, ids: Vec<Handle>) -> Result<Option<DepsView>, Failure> {
+    pub(crate) fn capsule_deps(&self, ids: Vec<Handle>) -> Result<Option<DepsView>, Error> {
         shared!(self, Query::CapsuleDeps(OfHandles { ids }), Deps)
     }
 
     /// The same, with what they say.
-    pub(crate) fn hydrated(&self, ids: Vec<Handle>) -> Result<Option<HydratedView>, Failure> {
+    pub(crate) fn hydrated(&self, ids: Vec<Handle>) -> Result<Option<HydratedView>, Error> {
         shared!(self, Query::CapsuleHydrate(OfHandles { ids }), Hydrated)
     }
 
     /// The tokens that were counted.
-    pub(crate) fn token_report(&self, by: By) -> Result<Option<ReportView>, Failure> {
+    pub(crate) fn token_report(&self, by: By) -> Result<Option<ReportView>, Error> {
         shared!(self, Query::LedgerReport(Report { by }), Report)
     }
 
     /// The tokens that were counted beside what was used before.
-    pub(crate) fn token_deltas(&self, role: Option<Label>) -> Result<Vec<DeltaView>, Failure> {
+    pub(crate) fn token_deltas(&self, role: Option<Label>) -> Result<Vec<DeltaView>, Error> {
         listed!(self, Query::LedgerDelta(Delta { role }), Delta)
     }
 
-    pub(crate) fn agent_view(&self, agent: AgentName) -> Result<Option<AgentView>, Failure> {
+    pub(crate) fn agent_view(&self, agent: AgentName) -> Result<Option<AgentView>, Error> {
         match self.context.look_up(&Query::AgentGet(OfAgent { agent }))? {
             Some(Answer::Agent(found)) => Ok(Some(*found)),
-            Some(other) => Err(Failure::unexpected(&other)),
+            Some(other) => Err(Error::unexpected(&other)),
             None => Ok(None),
         }
     }
 
-    pub(crate) fn agents(&self) -> Result<Vec<AgentView>, Failure> {
+    pub(crate) fn agents(&self) -> Result<Vec<AgentView>, Error> {
         match self.context.look_up(&Query::AgentList(Everything {}))? {
             Some(Answer::Agents(found)) => Ok(found),
-            Some(other) => Err(Failure::unexpected(&other)),
+            Some(other) => Err(Error::unexpected(&other)),
             None => Ok(Vec::new()),
         }
     }
 
     /// The live leases of anybody or of one holder, the oldest first.
-    pub(crate) fn leases(&self, holder: Option<Principal>) -> Result<Vec<LeaseView>, Failure> {
+    pub(crate) fn leases(&self, holder: Option<Principal>) -> Result<Vec<LeaseView>, Error> {
         let asked = LeaseList { holder, surfaces: None };
         match self.context.look_up(&Query::LeaseList(asked))? {
             Some(Answer::Leases(mut leases)) => {
                 leases.sort_by_key(|lease| lease.epoch);
                 Ok(leases)
             }
-            Some(other) => Err(Failure::unexpected(&other)),
+            Some(other) => Err(Error::unexpected(&other)),
             None => Ok(Vec::new()),
         }
     }
 
     /// The client of a HAID whose key is here, or is made now.
-    pub(crate) fn client_of(&self, haid: &Haid) -> Result<Client, Failure> {
+    pub(crate) fn client_of(&self, haid: &Haid) -> Result<Client, Error> {
         let engine = self.context.engine()?;
         let client = engine.client(engine.agent(&agent_name(haid)?)?, Signing::Each);
         Ok(client.warning(&self.app.warnings))

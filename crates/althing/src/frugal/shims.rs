@@ -3,7 +3,7 @@
 use serde::Serialize;
 use std::path::{Path, PathBuf};
 
-use crate::failure::Failure;
+use crate::error::Error;
 use crate::heimdall::Tool;
 
 /// The name under which hosts know the server.
@@ -22,9 +22,9 @@ pub(crate) enum Fate {
 }
 
 /// Makes all names in a folder. What is there and is not this program is left alone.
-pub(crate) fn make(folder: &Path) -> Result<Vec<(PathBuf, Fate)>, Failure> {
+pub(crate) fn make(folder: &Path) -> Result<Vec<(PathBuf, Fate)>, Error> {
     let failed = |what: &Path, error: std::io::Error| {
-        Failure::unavailable(format!("{}: {error}", what.display()))
+        Error::unavailable(format!("{}: {error}", what.display()))
     };
     let own = std::env::current_exe().and_then(|path| path.canonicalize());
     let own = own.map_err(|error| failed(Path::new("this program"), error))?;

@@ -6,22 +6,22 @@ use althing_dialects::frugal::wave::{Measured, Project};
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-use crate::failure::Failure;
+use crate::error::Error;
 use crate::output::counted;
 
 /// The waves that are shown: workers and waves.
 pub(crate) const SIZES: &[(usize, usize)] = &[(3, 1), (3, 3), (5, 5), (3, 10), (10, 10)];
 
 /// Builds and counts the waves.
-pub(crate) fn measure(sizes: &[(usize, usize)]) -> Result<Vec<Measured>, Failure> {
-    let project = Project::example().map_err(Failure::unavailable)?;
+pub(crate) fn measure(sizes: &[(usize, usize)]) -> Result<Vec<Measured>, Error> {
+    let project = Project::example().map_err(Error::unavailable)?;
     let measured: Vec<Measured> = sizes
         .iter()
         .map(|(workers, waves)| project.measure(*workers, *waves, &tokens::count))
         .collect();
     match measured.iter().flat_map(|one| &one.unresolved).next() {
         None => Ok(measured),
-        Some(lacking) => Err(Failure::unavailable(format!(
+        Some(lacking) => Err(Error::unavailable(format!(
             "a worker could not follow {lacking} from the brief alone"
         ))),
     }
@@ -45,7 +45,7 @@ pub(crate) fn parts(parts: &BTreeMap<&'static str, u64>) -> String {
 }
 
 /// The demonstration of the dialect's own command line.
-pub(crate) fn demo(sizes: &[(usize, usize)]) -> Result<String, Failure> {
+pub(crate) fn demo(sizes: &[(usize, usize)]) -> Result<String, Error> {
     let measured = measure(sizes)?;
     let Some(first) = measured.first() else { return Ok(String::new()) };
     let (before, after) = (first.restated_tokens(), first.frugal_tokens());

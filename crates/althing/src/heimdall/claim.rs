@@ -14,7 +14,7 @@ use std::collections::BTreeSet;
 use super::args::{Args, unexpected, unknown};
 use super::{Stop, desk, desk_with, haid, order, order_as};
 use crate::desk::Desk;
-use crate::failure::Failure;
+use crate::error::Error;
 use crate::frugal::{agent_name, own_haid, text};
 
 pub(super) const HELP: &str = "\
@@ -65,7 +65,7 @@ pub(super) fn run(mut args: Args) -> Result<String, Stop> {
 fn reap() -> Result<String, Stop> {
     let desk = desk()?;
     let engine = desk.engine()?;
-    let (now, world) = (engine.now(), engine.world().map_err(Failure::from)?);
+    let (now, world) = (engine.now(), engine.world().map_err(Error::from)?);
     let over = world.state.leases().filter(|(_, lease)| lease.expires_at <= now).count();
     if over > 0 {
         order(&desk, Command::AgentHeartbeat(Beat::default()))?;
@@ -92,11 +92,11 @@ impl Given {
     /// What is asked for, each of which has to be a surface.
     fn surfaces(&self) -> Result<Surfaces, Stop> {
         let read = |text: &String| {
-            let unusable = |error| Failure::misuse(Rule::SurfaceGrammar, format!("{error}"));
+            let unusable = |error| Error::misuse(Rule::SurfaceGrammar, format!("{error}"));
             Surface::new(text).map_err(unusable)
         };
-        let list = self.surfaces.iter().map(read).collect::<Result<_, Failure>>()?;
-        Ok(Surfaces::new(list).map_err(Failure::unreadable)?)
+        let list = self.surfaces.iter().map(read).collect::<Result<_, Error>>()?;
+        Ok(Surfaces::new(list).map_err(Error::unreadable)?)
     }
 
     fn read(args: &mut Args, verb: &str) -> Result<Self, Stop> {
@@ -167,7 +167,7 @@ impl Who {
             // ALTHING_AGENT and ALTHING_USER fix the caller's identity.
             (_, Some(set)) => {
                 let (set, _) = named(&set.to_string());
-                let failure = Failure::refused(
+                let failure = Error::refused(
                     Rule::WhoAreYou,
                     format!("you are {set}, and not {}", self.shown),
                 );
@@ -184,7 +184,7 @@ impl Who {
                     self.shown
                 );
                 let client = desk.client_of(&own)?;
-                Err(Failure::refused(Rule::WhoAreYou, message).recorded(&client, command).into())
+                Err(Error::refused(Rule::WhoAreYou, message).recorded(&client, command).into())
             }
         }
     }
@@ -218,8 +218,8 @@ fn claim(given: &Given) -> Result<String, Stop> {
         request_id: None,
         reuse: None,
         surfaces,
-        task: Some(Text::new(task).map_err(Failure::unreadable)?),
-        ttl_s: Some(Ttl::new(ttl_s.into()).map_err(Failure::unreadable)?),
+        task: Some(Text::new(task).map_err(Error::unreadable)?),
+        ttl_s: Some(Ttl::new(ttl_s.into()).map_err(Error::unreadable)?),
     };
     let client = who.client(&desk, "lease.open")?;
     match order_as(&desk, &client, Command::LeaseOpen(open)) {
@@ -227,7 +227,7 @@ fn claim(given: &Given) -> Result<String, Stop> {
             let held: Vec<String> = lease.surfaces.iter().map(ToString::to_string).collect();
             Ok(claim::claimed(&held, &who.shown, task, claim::minutes(ttl_s)))
         }
-        Ok(other) => Err(Failure::unexpected(&other).into()),
+        Ok(other) => Err(Error::unexpected(&other).into()),
         Err(EngineError::Refused(refusal)) if refusal.kind == RefusalKind::Collision => {
             let collisions = match &refusal.details {
                 Details::Collisions(collisions) => collisions.as_slice(),
@@ -241,7 +241,7 @@ fn claim(given: &Given) -> Result<String, Stop> {
 }
 
 /// A revoked HAID is told so in the words of this dialect.
-fn refused(who: &Who, failure: Failure) -> Stop {
+fn refused(who: &Who, failure: Error) -> Stop {
     if failure.rule() == Rule::AgentRevoked {
         // It may be the one it was started by that is revoked.
         let root = who.haid.as_ref().filter(|haid| haid.role().is_some()).map(Haid::root);
@@ -274,7 +274,7 @@ fn check(given: &Given) -> Result<String, Stop> {
     let asked = Query::LeaseCheck(LeaseCheck { holder, epoch: None, surfaces });
     let found = match desk.context.look_up(&asked)? {
         Some(Answer::Check(found)) => found.collisions,
-        Some(other) => return Err(Failure::unexpected(&other).into()),
+        Some(other) => return Err(Error::unexpected(&other).into()),
         None => Vec::new(),
     };
     let overlaps = overlaps(&desk, &found)?;
@@ -303,7 +303,7 @@ fn release(given: &Given) -> Result<String, Stop> {
         let client = desk.client()?;
         for lease in &held {
             let force = Force { lease: lease.lease.clone(), reason: text(reason)? };
-            order_as(&desk, &client, Command::LeaseForce(force)).map_err(Failure::from)?;
+            order_as(&desk, &client, Command::LeaseForce(force)).map_err(Error::from)?;
         }
         return Ok(format!("released claim for {}\n", who.shown));
     }
@@ -314,7 +314,7 @@ fn release(given: &Given) -> Result<String, Stop> {
     })?;
     for lease in &held {
         let release = Release { epoch: None, lease: lease.lease.clone() };
-        order_as(&desk, &client, Command::LeaseRelease(release)).map_err(Failure::from)?;
+        order_as(&desk, &client, Command::LeaseRelease(release)).map_err(Error::from)?;
     }
     Ok(format!("released claim for {}\n", who.shown))
 }

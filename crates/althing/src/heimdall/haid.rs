@@ -10,7 +10,7 @@ use althing_kernel::{Command, Principal};
 use super::args::{Args, unexpected, unknown};
 use super::{Stop, claim, desk, desk_with, lines, order, order_as};
 use crate::desk::Desk;
-use crate::failure::Failure;
+use crate::error::Error;
 use crate::frugal::{agent_name, label, own_haid};
 
 pub(super) const HELP: &str = "\
@@ -56,7 +56,7 @@ pub(super) fn run(mut args: Args) -> Result<String, Stop> {
             }
             let client = claim::client_of(&desk, &haid, "agent.heartbeat")?;
             let beat = Command::AgentHeartbeat(Beat::default());
-            order_as(&desk, &client, beat).map_err(Failure::from)?;
+            order_as(&desk, &client, beat).map_err(Error::from)?;
             Ok(format!("heartbeat bumped for {haid}\n"))
         }
         Some("revoke") => stand(args, Command::AgentRevoke, "revoked"),
@@ -124,7 +124,7 @@ fn register(mut args: Args) -> Result<String, Stop> {
         tool_version: Some(label("unknown")?),
     };
     let client = claim::client_of(&desk, &haid, "agent.register")?;
-    order_as(&desk, &client, Command::AgentRegister(about)).map_err(Failure::from)?;
+    order_as(&desk, &client, Command::AgentRegister(about)).map_err(Error::from)?;
     Ok(format!("{haid}\n"))
 }
 

@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 use super::args::{Args, unexpected, unknown};
 use super::{Stop, desk, order};
 use crate::desk::Desk;
-use crate::failure::Failure;
+use crate::error::Error;
 use crate::frugal::{label, log_line};
 
 pub(super) const HELP: &str = "\
@@ -132,8 +132,8 @@ fn totals(desk: &Desk<'_>, by: &str) -> Result<Vec<Total>, Stop> {
 }
 
 /// By what tokens are summed up, as it is typed.
-fn by_word(word: &str) -> Result<By, Failure> {
-    serde_json::from_value(word.into()).map_err(Failure::unreadable)
+fn by_word(word: &str) -> Result<By, Error> {
+    serde_json::from_value(word.into()).map_err(Error::unreadable)
 }
 
 fn deltas(desk: &Desk<'_>, role: Option<&str>) -> Result<Vec<Delta>, Stop> {

@@ -28,7 +28,7 @@ use std::process::ExitCode;
 use crate::app::App;
 use crate::cli::Globals;
 use crate::desk::Desk;
-use crate::failure::{Failure, exit_code};
+use crate::error::{Error, exit_code};
 use args::Args;
 
 /// The tools.
@@ -137,8 +137,8 @@ impl Stop {
     }
 }
 
-impl From<Failure> for Stop {
-    fn from(failure: Failure) -> Self {
+impl From<Error> for Stop {
+    fn from(failure: Error) -> Self {
         let way_out = failure.way_out();
         let mut stop = Stop::error(exit_code(failure.kind()), failure.message());
         stop.err += &lines([format!("  [{}] {way_out}", failure.rule())]);
@@ -147,7 +147,7 @@ impl From<Failure> for Stop {
 }
 
 /// Issues a command as whoever asks, and shows its warnings.
-fn order(desk: &Desk<'_>, command: Command) -> Result<Reply, Failure> {
+fn order(desk: &Desk<'_>, command: Command) -> Result<Reply, Error> {
     Ok(order_as(desk, &desk.client()?, command)?)
 }
 
@@ -196,12 +196,12 @@ pub(crate) fn main(tool: Tool, given: Vec<OsString>) -> ExitCode {
 }
 
 /// The project around the current folder.
-fn desk() -> Result<Desk<'static>, Failure> {
+fn desk() -> Result<Desk<'static>, Error> {
     desk_with(false)
 }
 
 /// The same, with a person's passphrase on standard input.
-fn desk_with(passphrase_stdin: bool) -> Result<Desk<'static>, Failure> {
+fn desk_with(passphrase_stdin: bool) -> Result<Desk<'static>, Error> {
     Desk::beginning(App::new(Globals {
         project: None,
         store: None,

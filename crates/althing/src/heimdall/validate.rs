@@ -10,7 +10,7 @@ use std::io::{BufRead, Read as _, Write as _};
 
 use super::args::Args;
 use super::{Stop, desk, order};
-use crate::failure::Failure;
+use crate::error::Error;
 use crate::frugal::label;
 
 pub(super) const HELP: &str = "\
@@ -113,7 +113,7 @@ fn cut(errors: &[String]) -> Vec<Text<500>> {
 }
 
 /// A message that was accepted.
-fn accepted(outcome: Outcome, msg_id: &str, attempts: Option<u32>) -> Result<Note, Failure> {
+fn accepted(outcome: Outcome, msg_id: &str, attempts: Option<u32>) -> Result<Note, Error> {
     Ok(Note { attempts, errors: Vec::new(), msg_id: Some(label(msg_id)?), outcome })
 }
 
@@ -123,7 +123,7 @@ fn faulty(outcome: Outcome, errors: &[String], attempts: Option<u32>) -> Note {
 }
 
 /// Puts the verdict on record where there is a project. It holds whether or not that worked.
-fn note(verdict: Result<Note, Failure>) {
+fn note(verdict: Result<Note, Error>) {
     let noted = desk().and_then(|desk| match desk.context.readable()? {
         Some(_) => order(&desk, Command::MessageNote(verdict?)).map(drop),
         None => Ok(()),

@@ -7,7 +7,7 @@
 mod filter;
 mod lines;
 
-use crate::failure::Failure;
+use crate::error::Error;
 use filter::Filter;
 use lines::{Format, Lines};
 
@@ -17,32 +17,32 @@ const FILTER: &str = "ALTHING_LOG";
 const FORMAT: &str = "ALTHING_LOG_FORMAT";
 
 /// Starts the log if it was asked for: `-v` wins over the environment.
-pub(crate) fn start(verbose: u8) -> Result<(), Failure> {
+pub(crate) fn start(verbose: u8) -> Result<(), Error> {
     let filter = match (verbose, variable(FILTER)?) {
         (0, None) => return Ok(()),
         (0, Some(text)) => {
-            let wrong = |why| Failure::usage(format!("{FILTER}: {why}"));
+            let wrong = |why| Error::usage(format!("{FILTER}: {why}"));
             Filter::parse(&text).map_err(wrong)?
         }
         (verbose, _) => Filter::verbose(verbose),
     };
     let format = format(variable(FORMAT)?.as_deref())?;
     let set = tracing::subscriber::set_global_default(Lines::new(filter, format));
-    set.map_err(|error| Failure::unavailable(format!("the log cannot be started: {error}")))
+    set.map_err(|error| Error::unavailable(format!("the log cannot be started: {error}")))
 }
 
-fn variable(name: &str) -> Result<Option<String>, Failure> {
+fn variable(name: &str) -> Result<Option<String>, Error> {
     match std::env::var(name) {
         Ok(value) => Ok(Some(value).filter(|value| !value.is_empty())),
         Err(std::env::VarError::NotPresent) => Ok(None),
-        Err(error) => Err(Failure::usage(format!("{name}: {error}"))),
+        Err(error) => Err(Error::usage(format!("{name}: {error}"))),
     }
 }
 
-fn format(variable: Option<&str>) -> Result<Format, Failure> {
+fn format(variable: Option<&str>) -> Result<Format, Error> {
     match variable {
         None | Some("text") => Ok(Format::Text),
         Some("json") => Ok(Format::Json),
-        Some(other) => Err(Failure::usage(format!("{FORMAT}: {other:?} is neither text nor json"))),
+        Some(other) => Err(Error::usage(format!("{FORMAT}: {other:?} is neither text nor json"))),
     }
 }

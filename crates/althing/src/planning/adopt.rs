@@ -10,7 +10,7 @@ use serde_json::Value;
 use std::collections::BTreeMap;
 
 use super::Planning;
-use crate::failure::Failure;
+use crate::error::Error;
 use crate::frugal::{self, label};
 
 /// The files of names and texts.
@@ -23,7 +23,7 @@ pub(crate) fn adopt(
     planning: &Planning,
     engine: &Engine,
     client: &Client,
-) -> Result<Vec<String>, Failure> {
+) -> Result<Vec<String>, Error> {
     let report = planning.look(engine)?;
     let mut refused = Vec::new();
     for path in report.edited.iter().chain(&report.strangers) {
@@ -87,15 +87,10 @@ fn entries(path: &str, text: &str) -> Result<Entries, String> {
 }
 
 /// A command by its name, or why it cannot be made.
-type Meant = (&'static str, Result<Command, Failure>);
+type Meant = (&'static str, Result<Command, Error>);
 
 /// What commands would make a file say what it says.
-fn meant(
-    engine: &Engine,
-    path: &str,
-    text: &str,
-    entries: &Entries,
-) -> Result<Vec<Meant>, Failure> {
+fn meant(engine: &Engine, path: &str, text: &str, entries: &Entries) -> Result<Vec<Meant>, Error> {
     let all = &entries.good;
     let world = engine.world()?;
     let commons = world.state.commons();
@@ -124,21 +119,21 @@ fn meant(
     })
 }
 
-fn set_symbol(id: &str, value: &str) -> Result<Command, Failure> {
+fn set_symbol(id: &str, value: &str) -> Result<Command, Error> {
     Ok(Command::SymbolSet(symbol::Set { id: label(id)?, value: frugal::text(value)? }))
 }
 
-fn set_fact(key: &str, value: &str) -> Result<Command, Failure> {
+fn set_fact(key: &str, value: &str) -> Result<Command, Error> {
     Ok(Command::FactSet(fact::Set { key: label(key)?, value: frugal::text(value)? }))
 }
 
-fn delete_fact(key: &str) -> Result<Command, Failure> {
+fn delete_fact(key: &str) -> Result<Command, Error> {
     Ok(Command::FactDelete(fact::Delete { key: label(key)? }))
 }
 
-fn write(said: Value) -> Result<Command, Failure> {
+fn write(said: Value) -> Result<Command, Error> {
     let read = serde_json::from_value(said);
-    read.map(Command::CapsuleWrite).map_err(Failure::unreadable)
+    read.map(Command::CapsuleWrite).map_err(Error::unreadable)
 }
 
 /// Whether two texts of a file mean the same, so that nothing is lost with the first.

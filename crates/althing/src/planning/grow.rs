@@ -6,7 +6,7 @@ use althing_kernel::Stamped;
 use std::io::{Read as _, Seek as _, SeekFrom, Write as _};
 
 use super::{Planning, plain, unusable};
-use crate::failure::Failure;
+use crate::error::Error;
 
 /// More than this is written as a whole file: one write of less is not torn by a kill.
 const PIECE_BYTES_MAX: usize = 64 << 10;
@@ -80,8 +80,8 @@ impl Planning {
         log: Log,
         pieces: &Pieces,
         until: u64,
-        full: &dyn Fn() -> Result<String, Failure>,
-    ) -> Result<(), Failure> {
+        full: &dyn Fn() -> Result<String, Error>,
+    ) -> Result<(), Error> {
         let (seq, bytes) = self.records.grown(log.path());
         let piece = pieces.of(log, seq);
         let path = self.root.join(log.path());
@@ -115,7 +115,7 @@ impl Planning {
     }
 
     /// Whether everything after a place is of look-ups.
-    fn has_look_ups_after(&self, log: Log, bytes: u64) -> Result<bool, Failure> {
+    fn has_look_ups_after(&self, log: Log, bytes: u64) -> Result<bool, Error> {
         let path = self.root.join(log.path());
         let mut rest = String::new();
         let read = std::fs::File::open(&path).and_then(|mut file| {
@@ -139,7 +139,7 @@ impl Planning {
         there: &str,
         full: &str,
         until: u64,
-    ) -> Result<(), Failure> {
+    ) -> Result<(), Error> {
         let text = match log {
             Log::Protocol => with_look_ups(there, full),
             Log::Ledger | Log::Decisions => full.to_owned(),

@@ -22,14 +22,14 @@ pub(crate) use adopt::{adopt, mean_the_same};
 
 use althing_dialects::frugal::message;
 use althing_dialects::frugal::planning::{self, FOLDERS, File, Log, MARK, utc};
-use althing_engine::engine::Follower;
+use althing_engine::engine::Projection;
 use althing_engine::{Engine, Home};
 use althing_kernel::{Stamped, State};
 use althing_trail::{Entry, LogReader};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use crate::failure::Failure;
+use crate::error::Error;
 use crate::place::{self, Place};
 use grow::{Grown, Pieces};
 use record::{Digest, Mark, Records};
@@ -125,7 +125,7 @@ impl Planning {
 
     /// Links are not followed: a repository could have the files written anywhere by having one.
     /// Where the files are kept elsewhere on purpose, the variable says so.
-    pub(crate) fn own_folders(&self) -> Result<(), Failure> {
+    pub(crate) fn own_folders(&self) -> Result<(), Error> {
         // The root that the variable says is no link: it was followed.
         let parts = FOLDERS.iter().flat_map(|folder| Path::new(folder).ancestors());
         // Without a slash at its end, which would follow it.
@@ -137,13 +137,13 @@ impl Planning {
             Some(path) => {
                 let message = format!("{} is a link, and is not written through", path.display());
                 let hint = "Remove it, or say where the files are: HEIMDALL_PLANNING_DIR.";
-                Err(Failure::unavailable(message).hint(hint))
+                Err(Error::unavailable(message).hint(hint))
             }
         }
     }
 
     /// Says that the project wants them, and makes them.
-    pub(crate) fn begin(&self, engine: &Engine) -> Result<(), Failure> {
+    pub(crate) fn begin(&self, engine: &Engine) -> Result<(), Error> {
         {
             let Some(_lock) = self.records.lock()? else { return Err(busy()) };
             self.make_folders()?;
@@ -153,7 +153,7 @@ impl Planning {
     }
 
     /// Makes every folder of the layout that is not there.
-    fn make_folders(&self) -> Result<(), Failure> {
+    fn make_folders(&self) -> Result<(), Error> {
         self.own_folders()?;
         for folder in FOLDERS {
             let path = self.root.join(folder);
@@ -163,7 +163,7 @@ impl Planning {
     }
 
     /// Writes the published schema, unless somebody wrote into it.
-    fn write_schema(&self) -> Result<(), Failure> {
+    fn write_schema(&self) -> Result<(), Error> {
         let schema = schema()?;
         match self.schema_stands(&schema)? {
             Put::Written => {
@@ -177,7 +177,7 @@ impl Planning {
     }
 
     /// How the published schema is: as it should be, to be written, or changed by somebody.
-    fn schema_stands(&self, schema: &str) -> Result<Put, Failure> {
+    fn schema_stands(&self, schema: &str) -> Result<Put, Error> {
         let there = self.read(SCHEMA)?;
         Ok(match &there {
             Some(there) if there == schema => Put::Same,
@@ -187,7 +187,7 @@ impl Planning {
     }
 
     /// Brings the files up to what is true now.
-    pub(crate) fn keep_up(&self, engine: &Engine) -> Result<(), Failure> {
+    pub(crate) fn keep_up(&self, engine: &Engine) -> Result<(), Error> {
         let here = Mark {
             seq: engine.world()?.seq(),
             generation: engine.reader()?.generation().map_err(engine_failure)?,
@@ -216,7 +216,7 @@ impl Planning {
             self.make_folders()?;
         }
         // One that is in the way keeps nobody from the others.
-        let mut done: Vec<Result<(), Failure>> =
+        let mut done: Vec<Result<(), Error>> =
             files.iter().map(|file| self.put(&world.state, file).map(|_| ())).collect();
         if from == 0 {
             done.extend([self.write_schema(), self.clear(&world.state)]);
@@ -225,12 +225,12 @@ impl Planning {
             let full = || full(engine, own, world.seq());
             done.push(self.extend(own, &pieces, world.seq(), &full));
         }
-        done.into_iter().collect::<Result<(), Failure>>()?;
+        done.into_iter().collect::<Result<(), Error>>()?;
         self.records.set_mark(Mark { seq: world.seq(), generation })
     }
 
     /// Makes a file say what is true, unless somebody wrote into it.
-    fn put(&self, state: &State, file: &File) -> Result<Put, Failure> {
+    fn put(&self, state: &State, file: &File) -> Result<Put, Error> {
         let Some((path, text)) = planning::file(state, file) else { return Ok(Put::Same) };
         let there = self.read(&path)?;
         let (is, shall) = (Digest::of(there.as_deref()), Digest::of(text.as_deref()));
@@ -255,7 +255,7 @@ impl Planning {
 
     /// Removes files that were written here and of which the trail knows nothing any more: it was
     /// replaced by an older one. Whatever somebody else put there stays.
-    fn clear(&self, state: &State) -> Result<(), Failure> {
+    fn clear(&self, state: &State) -> Result<(), Error> {
         let files = planning::all(state);
         let paths = files.iter().filter_map(|file| planning::file(state, file));
         let known: BTreeSet<String> = paths.map(|(path, _)| path).collect();
@@ -272,7 +272,7 @@ impl Planning {
     }
 
     /// How the files are. This changes nothing.
-    pub(crate) fn look(&self, engine: &Engine) -> Result<Report, Failure> {
+    pub(crate) fn look(&self, engine: &Engine) -> Result<Report, Error> {
         let world = engine.world()?;
         let mut report = Report::default();
         let mut known = BTreeSet::new();
@@ -335,7 +335,7 @@ impl Planning {
 
     /// Whether the trail still says of an edited file what was in it before the edit. Otherwise
     /// nobody can tell what was meant and what is merely old.
-    fn is_as_edited(&self, engine: &Engine, path: &str) -> Result<bool, Failure> {
+    fn is_as_edited(&self, engine: &Engine, path: &str) -> Result<bool, Error> {
         let state = &engine.world()?.state;
         let mut files = planning::all(state).into_iter();
         let text =
@@ -347,7 +347,7 @@ impl Planning {
     }
 
     /// Files where ours are that are not ours.
-    fn strangers(&self, known: &BTreeSet<String>) -> Result<Vec<String>, Failure> {
+    fn strangers(&self, known: &BTreeSet<String>) -> Result<Vec<String>, Error> {
         let mut found = Vec::new();
         for folder in [planning::CAPSULES, planning::CLAIMS, planning::CONFLICTS] {
             let path = self.root.join(folder);
@@ -375,7 +375,7 @@ impl Planning {
         &self,
         engine: &Engine,
         keep: &dyn Fn(&str, &str, &str) -> bool,
-    ) -> Result<Rebuilt, Failure> {
+    ) -> Result<Rebuilt, Error> {
         let Some(_lock) = self.records.lock()? else {
             return Err(busy());
         };
@@ -402,7 +402,7 @@ impl Planning {
         Ok(done)
     }
 
-    fn rebuild_schema(&self, now: &str, done: &mut Rebuilt) -> Result<(), Failure> {
+    fn rebuild_schema(&self, now: &str, done: &mut Rebuilt) -> Result<(), Error> {
         if self.schema_stands(&schema()?)? == Put::Edited {
             done.aside.push((SCHEMA.to_owned(), self.set_aside(SCHEMA, now)?));
             done.written += 1;
@@ -417,7 +417,7 @@ impl Planning {
         keep: &dyn Fn(&str, &str, &str) -> bool,
         now: &str,
         done: &mut Rebuilt,
-    ) -> Result<(), Failure> {
+    ) -> Result<(), Error> {
         if self.put(state, file)? != Put::Edited {
             return Ok(());
         }
@@ -440,7 +440,7 @@ impl Planning {
         until: u64,
         now: &str,
         done: &mut Rebuilt,
-    ) -> Result<(), Failure> {
+    ) -> Result<(), Error> {
         let there = self.read(own.path())?.unwrap_or_default();
         let grown = grow::compare(own, &there, full);
         if grown == Grown::Edited {
@@ -453,7 +453,7 @@ impl Planning {
     }
 
     /// Gives a file another name that nobody writes to.
-    fn set_aside(&self, path: &str, now: &str) -> Result<String, Failure> {
+    fn set_aside(&self, path: &str, now: &str) -> Result<String, Error> {
         let names = std::iter::once(String::new()).chain((2..).map(|n| format!("-{n}")));
         for name in names.map(|more| format!("{path}.edited-{now}{more}")) {
             if !self.root.join(&name).exists() {
@@ -462,10 +462,10 @@ impl Planning {
                 return Ok(name);
             }
         }
-        Err(Failure::unavailable(format!("{path} cannot be set aside")))
+        Err(Error::unavailable(format!("{path} cannot be set aside")))
     }
 
-    fn read(&self, path: &str) -> Result<Option<String>, Failure> {
+    fn read(&self, path: &str) -> Result<Option<String>, Error> {
         let path = self.root.join(path);
         plain(&path)?;
         match std::fs::read(&path) {
@@ -476,7 +476,7 @@ impl Planning {
     }
 
     /// Writes a file as a whole: readers see the old one or the new one.
-    fn write(&self, path: &str, text: &str) -> Result<(), Failure> {
+    fn write(&self, path: &str, text: &str) -> Result<(), Error> {
         // One name for all that are on their way: there is a lock, and what a killed process
         // leaves there is overwritten by the next.
         let path = self.root.join(path);
@@ -484,7 +484,7 @@ impl Planning {
         record::replace(&self.root.join(MARK).join(".new"), &path, text)
     }
 
-    fn remove(&self, path: &str) -> Result<(), Failure> {
+    fn remove(&self, path: &str) -> Result<(), Error> {
         let path = self.root.join(path);
         match std::fs::remove_file(&path) {
             Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
@@ -495,8 +495,8 @@ impl Planning {
     }
 }
 
-impl Follower for Planning {
-    fn follow(&self, engine: &Engine) {
+impl Projection for Planning {
+    fn catch_up(&self, engine: &Engine) {
         if !(self.begins || self.is_used()) {
             return;
         }
@@ -513,11 +513,11 @@ impl Follower for Planning {
 }
 
 /// The published schema of messages, as its file has it.
-fn schema() -> Result<String, Failure> {
+fn schema() -> Result<String, Error> {
     let schema = serde_json::to_string_pretty(&message::schema());
     schema
         .map(|schema| format!("{schema}\n"))
-        .map_err(|error| Failure::unavailable(error.to_string()))
+        .map_err(|error| Error::unavailable(error.to_string()))
 }
 
 /// Whether a file was set aside.
@@ -531,25 +531,25 @@ fn is_link(path: &Path) -> bool {
 
 /// Refuses what is there and is no file of its own: a link leads elsewhere, and nobody knows when
 /// a pipe or a device would end.
-fn plain(path: &Path) -> Result<(), Failure> {
+fn plain(path: &Path) -> Result<(), Error> {
     match std::fs::symlink_metadata(path) {
         Ok(found) if !found.file_type().is_file() => {
             let message = format!("{} is no plain file, and was left alone", path.display());
-            Err(Failure::unavailable(message).hint("Move it away and run `althing rebuild`."))
+            Err(Error::unavailable(message).hint("Move it away and run `althing rebuild`."))
         }
         _ => Ok(()),
     }
 }
 
-fn busy() -> Failure {
-    Failure::unavailable("another process has been writing these files")
+fn busy() -> Error {
+    Error::unavailable("another process has been writing these files")
 }
 
-fn unusable(path: &Path, error: &std::io::Error) -> Failure {
-    Failure::unavailable(format!("{}: {error}", path.display()))
+fn unusable(path: &Path, error: &std::io::Error) -> Error {
+    Error::unavailable(format!("{}: {error}", path.display()))
 }
 
-fn engine_failure(error: althing_trail::LogError) -> Failure {
+fn engine_failure(error: althing_trail::LogError) -> Error {
     althing_engine::EngineError::from(error).into()
 }
 
@@ -559,7 +559,7 @@ fn each_entry(
     after: u64,
     until: u64,
     visit: &mut dyn FnMut(u64, &Stamped),
-) -> Result<(), Failure> {
+) -> Result<(), Error> {
     let mut at = after;
     while at < until {
         // Nothing that is archived is shown in these files.
@@ -568,7 +568,7 @@ fn each_entry(
         at = last.last;
         for line in commits.iter().flat_map(althing_trail::Commit::entries) {
             let entry = Entry::read(line).map_err(|error| {
-                Failure::from(althing_engine::EngineError::Damaged {
+                Error::from(althing_engine::EngineError::Damaged {
                     seq: at,
                     what: error.to_string(),
                 })
@@ -582,7 +582,7 @@ fn each_entry(
 }
 
 /// A log as the trail has it.
-fn full(engine: &Engine, log: Log, until: u64) -> Result<String, Failure> {
+fn full(engine: &Engine, log: Log, until: u64) -> Result<String, Error> {
     let mut text = String::new();
     each_entry(&mut *engine.reader()?, 0, until, &mut |_, entry| {
         text.extend(planning::line(log, entry));

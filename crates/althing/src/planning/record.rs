@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use super::unusable;
-use crate::failure::Failure;
+use crate::error::Error;
 
 /// How long somebody else may take with the files before it is left to the next command.
 const PATIENCE: Duration = Duration::from_secs(5);
@@ -42,7 +42,7 @@ impl Records {
     }
 
     /// Keeps others from writing. None if somebody else has been writing for too long.
-    pub(super) fn lock(&self) -> Result<Option<std::fs::File>, Failure> {
+    pub(super) fn lock(&self) -> Result<Option<std::fs::File>, Error> {
         std::fs::create_dir_all(&self.folder).map_err(|error| unusable(&self.folder, &error))?;
         let path = self.folder.join("lock");
         let file = std::fs::File::options().create(true).append(true).open(&path);
@@ -67,7 +67,7 @@ impl Records {
     }
 
     /// Written over the old one and not synced: a lost or torn one costs another look at the trail.
-    fn set_numbers(&self, name: &str, first: u64, second: u64) -> Result<(), Failure> {
+    fn set_numbers(&self, name: &str, first: u64, second: u64) -> Result<(), Error> {
         let path = self.folder.join(name);
         let file = std::fs::File::options().create(true).write(true).truncate(false).open(&path);
         // Of one width, so that nothing of a longer one is left behind it.
@@ -80,7 +80,7 @@ impl Records {
         self.numbers("mark").map(|(seq, generation)| Mark { seq, generation })
     }
 
-    pub(super) fn set_mark(&self, mark: Mark) -> Result<(), Failure> {
+    pub(super) fn set_mark(&self, mark: Mark) -> Result<(), Error> {
         self.set_numbers("mark", mark.seq, mark.generation)
     }
 
@@ -89,7 +89,7 @@ impl Records {
         self.numbers(&flat(log)).unwrap_or_default()
     }
 
-    pub(super) fn set_grown(&self, log: &str, seq: u64, bytes: u64) -> Result<(), Failure> {
+    pub(super) fn set_grown(&self, log: &str, seq: u64, bytes: u64) -> Result<(), Error> {
         self.set_numbers(&flat(log), seq, bytes)
     }
 
@@ -105,7 +105,7 @@ impl Records {
         text.map_or(true, |text| text.split_whitespace().next_back() == Some(is.0.as_str()))
     }
 
-    pub(super) fn set(&self, path: &str, is: &Digest, shall: &Digest) -> Result<(), Failure> {
+    pub(super) fn set(&self, path: &str, is: &Digest, shall: &Digest) -> Result<(), Error> {
         let record = self.folder.join("files").join(path);
         if let Some(folder) = record.parent() {
             std::fs::create_dir_all(folder).map_err(|error| unusable(folder, &error))?;
@@ -119,7 +119,7 @@ fn flat(log: &str) -> String {
 }
 
 /// Writes a file beside its place, syncs it and renames it.
-pub(super) fn replace(new: &Path, path: &Path, text: &str) -> Result<(), Failure> {
+pub(super) fn replace(new: &Path, path: &Path, text: &str) -> Result<(), Error> {
     // What a killed process left there goes, and a link is never written through.
     match std::fs::remove_file(new) {
         Err(error) if error.kind() != std::io::ErrorKind::NotFound => {

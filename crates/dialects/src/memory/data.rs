@@ -1,9 +1,13 @@
 //! Data of records that callers create or change, translated to the kernel's arguments.
 
-use althing_engine::screen::repeated;
+use althing_engine::screen::{masked, repeated};
 use althing_kernel::Surface;
-use althing_kernel::records::record::{Body, Tags};
-use althing_kernel::records::{Fields, Kind, RecordId};
+use althing_kernel::blackboard::Label;
+use althing_kernel::records::create::Create;
+use althing_kernel::records::field::Few;
+use althing_kernel::records::record::{Body, Provenance, Tags};
+use althing_kernel::records::update::Update;
+use althing_kernel::records::{Fields, Kind, RecordId, Status};
 use serde_json::{Map, Value, json};
 
 use super::entity;
@@ -28,39 +32,40 @@ const OWN: [&str; 9] = [
 /// Fields that every kind has.
 const COMMON: [&str; 3] = ["text", "tags", "provenance"];
 
-/// The arguments of `memory.create`, with the author the caller named.
-#[derive(Clone, Debug, PartialEq)]
+/// A record to create, with the author the caller named.
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Creation {
-    /// The arguments.
-    pub args: Value,
+    /// The command, without a request id.
+    pub command: Create,
     /// The named author.
     pub author: Option<String>,
     /// The state to set after creation, if the kernel does not allow it as the first.
-    pub then: Option<&'static str>,
+    pub then: Option<Status>,
 }
 
 /// Reads the data of a new record.
 pub fn creation(kind: Kind, data: &Map<String, Value>) -> Result<Creation, String> {
     let data = renamed(kind, data)?;
-    let Some(Value::String(text)) = data.get("text").filter(|text| !is_blank(text)) else {
+    let Some(Value::String(given)) = data.get("text").filter(|text| !is_blank(text)) else {
         return Err(format!("{} {kind} requires a non-empty 'text'", kind.article()));
     };
-    let mut args = json!({ "kind": kind, "text": text });
+    let mut command = Create::plain(kind, text(given)?);
     let mut fields = Map::new();
     let (mut author, mut then) = (None, None);
     for (name, value) in data.iter().filter(|(_, value)| !value.is_null()) {
         match name.as_str() {
-            "text" => check_text(value)?,
-            "tags" => args["tags"] = tags(value)?,
-            "provenance" => args["provenance"] = provenance(value)?,
+            "text" => {}
+            "tags" => command.tags = tags(value)?,
+            "provenance" => command.provenance = Some(provenance(value)?),
             "author" => author = value.as_str().map(str::to_owned),
             "status" => {
                 let status = entity::status(kind, value.as_str().unwrap_or_default())?;
                 let table = kind.table();
                 if table.initial.contains(&status) {
-                    args["status"] = status.as_str().into();
+                    let label = Label::new(status.as_str());
+                    command.status = Some(label.map_err(|error| error.to_string())?);
                 } else if table.initial.iter().any(|first| table.has_step(*first, status)) {
-                    then = Some(status.as_str());
+                    then = Some(status);
                 } else {
                     return Err(format!("{} {kind} does not begin as {status}", kind.article()));
                 }
@@ -77,12 +82,13 @@ pub fn creation(kind: Kind, data: &Map<String, Value>) -> Result<Creation, Strin
             return Err(format!("{} {kind} requires '{name}'", kind.article()));
         }
     }
-    args["fields"] = fields.into();
-    Ok(Creation { args, author, then })
+    command.fields = read_fields(fields)?;
+    Ok(Creation { command, author, then })
 }
 
-/// Reads a change: the arguments of `memory.update` without the id.
-pub fn change(kind: Kind, patch: &Map<String, Value>) -> Result<Value, String> {
+/// Reads a change of a record. The command has neither an expected version nor a request id.
+pub fn change(id: RecordId, patch: &Map<String, Value>) -> Result<Update, String> {
+    let kind = id.kind;
     if patch.is_empty() {
         return Err("nothing is to be changed: name a field in 'patch'".to_owned());
     }
@@ -90,50 +96,50 @@ pub fn change(kind: Kind, patch: &Map<String, Value>) -> Result<Value, String> {
         return Err(format!("'{name}' is not changed by update; use bclaw_transition"));
     }
     let patch = renamed(kind, patch)?;
-    let mut args = Map::new();
+    let (mut new_text, mut new_tags) = (None, None);
     let mut fields = Map::new();
-    let mut clear: Vec<Value> = Vec::new();
+    let mut clear: Vec<Label> = Vec::new();
     for (name, value) in &patch {
         match name.as_str() {
             "text" => match value {
-                Value::String(_) if !is_blank(value) => {
-                    check_text(value)?;
-                    args.insert(name.clone(), value.clone());
-                }
+                Value::String(given) if !is_blank(value) => new_text = Some(text(given)?),
                 _ => return Err("'text' must be a non-empty text".to_owned()),
             },
-            "tags" => {
-                args.insert(name.clone(), tags(value)?);
-            }
+            "tags" => new_tags = Some(tags(value)?),
             _ => {
                 check_name(kind, name, kind.table().updatable, " later")?;
                 if value.is_null() {
-                    clear.push(name.as_str().into());
+                    clear.push(Label::new(name).map_err(|error| format!("'{name}': {error}"))?);
                 } else {
                     fields.insert(name.clone(), field(kind, name, value)?);
                 }
             }
         }
     }
-    if !fields.is_empty() {
-        args.insert("fields".to_owned(), fields.into());
-    }
-    if !clear.is_empty() {
-        args.insert("clear".to_owned(), clear.into());
-    }
-    Ok(Value::Object(args))
+    Ok(Update {
+        clear: Few::new(clear)?,
+        expected_version: None,
+        fields: read_fields(fields)?,
+        id,
+        request_id: None,
+        tags: new_tags,
+        text: new_text,
+    })
 }
 
-fn check_text(value: &Value) -> Result<(), String> {
-    let read = Body::new(value.as_str().unwrap_or_default());
-    read.map(|_| ()).map_err(|error| format!("'text': {error}"))
+fn text(given: &str) -> Result<Body, String> {
+    Body::new(given).map_err(|error| format!("'text': {error}"))
 }
 
-fn tags(value: &Value) -> Result<Value, String> {
+fn tags(value: &Value) -> Result<Tags, String> {
     let list: Value = texts("tags", value)?.into();
-    let read: Result<Tags, _> = serde_json::from_value(list.clone());
-    read.map(|_| list)
+    serde_json::from_value(list)
         .map_err(|error| Said::read(&error.to_string()).about("tags", "a list of texts"))
+}
+
+/// Reads fields that were checked one by one.
+fn read_fields(fields: Map<String, Value>) -> Result<Fields, String> {
+    serde_json::from_value(Value::Object(fields)).map_err(|error| masked(&error.to_string()))
 }
 
 fn is_blank(value: &Value) -> bool {
@@ -287,7 +293,7 @@ fn with_names(mut own: Map<String, Value>) -> Map<String, Value> {
 }
 
 /// The provenance of a record, from its own or another format.
-fn provenance(value: &Value) -> Result<Value, String> {
+fn provenance(value: &Value) -> Result<Provenance, String> {
     let given = object("provenance", value)?;
     let kind = given.get("kind").and_then(Value::as_str).unwrap_or("agent");
     let (kind, detail) = match kind {
@@ -315,19 +321,26 @@ fn provenance(value: &Value) -> Result<Value, String> {
         own["confidence_percent"] =
             percent.ok_or("'confidence' must be a number from 0 to 1")?.into();
     }
-    Ok(own)
+    serde_json::from_value(own)
+        .map_err(|error| format!("'provenance': {}", masked(&error.to_string())))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use althing_kernel::records::vocabulary::CandidateType;
 
     fn create(kind: Kind, data: &Value) -> Result<Creation, String> {
         creation(kind, data.as_object().unwrap())
     }
 
-    fn update(kind: Kind, patch: &Value) -> Result<Value, String> {
-        change(kind, patch.as_object().unwrap())
+    fn update(kind: Kind, patch: &Value) -> Result<Update, String> {
+        change(RecordId { kind, number: 1 }, patch.as_object().unwrap())
+    }
+
+    /// The arguments of a command, as a caller of the kernel would write them.
+    fn args(command: &impl serde::Serialize) -> Value {
+        serde_json::to_value(command).unwrap()
     }
 
     #[test]
@@ -339,20 +352,20 @@ mod tests {
                 "depends_on": "pln#1", "related_paths": ["./src/a.rs"],
             }),
         );
-        let args = made.unwrap().args;
-        assert_eq!(args["tags"], json!(["a", "b"]));
-        assert_eq!(args["fields"]["estimated_effort"], 120);
-        assert_eq!(args["fields"]["steps"], json!([{ "text": "one" }]));
-        assert_eq!(args["fields"]["related_paths"], json!(["src/a.rs"]));
+        let made = args(&made.unwrap().command);
+        assert_eq!(made["tags"], json!(["a", "b"]));
+        assert_eq!(made["fields"]["estimated_effort"], 120);
+        assert_eq!(made["fields"]["steps"], json!([{ "status": "todo", "text": "one" }]));
+        assert_eq!(made["fields"]["related_paths"], json!(["src/a.rs"]));
         let made = create(Kind::Candidate, &json!({ "text": "t", "type": "trap" })).unwrap();
-        assert_eq!(made.args["fields"]["candidate_type"], "trap");
+        assert_eq!(made.command.fields.candidate_type, Some(CandidateType::Trap));
         let made = create(Kind::Decision, &json!({ "text": "t", "outcome": "approved" })).unwrap();
-        assert_eq!(made.then, Some("approved"));
+        assert_eq!(made.then, Some(Status::Approved));
         let origin = json!({ "kind": "auto_reflect", "confidence": 0.4 });
         let made = create(Kind::Trap, &json!({ "text": "t", "provenance": origin })).unwrap();
         let expected =
             json!({ "kind": "auto", "detail": "auto_reflect", "confidence_percent": 40 });
-        assert_eq!(made.args["provenance"], expected);
+        assert_eq!(args(&made.command)["provenance"], expected);
     }
 
     #[test]
@@ -383,10 +396,12 @@ mod tests {
 
     #[test]
     fn changes_name_what_can_be_changed() {
-        let args = update(Kind::Plan, &json!({ "text": "t", "assignee": null, "priority": "low" }));
-        let expected =
-            json!({ "text": "t", "clear": ["assignee"], "fields": { "priority": "low" } });
-        assert_eq!(args, Ok(expected));
+        let made = update(Kind::Plan, &json!({ "text": "t", "assignee": null, "priority": "low" }));
+        let expected = json!({
+            "id": "pln_00000001", "text": "t", "clear": ["assignee"],
+            "fields": { "priority": "low" },
+        });
+        assert_eq!(args(&made.unwrap()), expected);
         let error = update(Kind::Plan, &json!({ "status": "done" })).unwrap_err();
         assert!(error.contains("transition"), "{error}");
         for name in ["id", "created_at", "nonsense", "diff"] {

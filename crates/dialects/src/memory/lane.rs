@@ -229,6 +229,17 @@ pub enum Stale {
     OtherNonce,
 }
 
+impl Stale {
+    /// The reason in words.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Stale::OtherAssignment => "other_assignment",
+            Stale::OtherAttempt => "other_attempt",
+            Stale::OtherNonce => "other_nonce",
+        }
+    }
+}
+
 impl LaneResult {
     /// Whether this answers the offer. Each attempt has another nonce, so a result with the nonce
     /// need not name the attempt; one that names neither is of the first.

@@ -507,7 +507,7 @@ impl Engine {
             return;
         }
         let home = self.home().clone();
-        let options = Options { compact_after: None, follower: None, ..self.options().clone() };
+        let options = Options { compact_after: None, projection: None, ..self.options().clone() };
         self.background().begin("althing-archive", BACKGROUND_PAUSE, move || {
             let request = Request {
                 workspace: None,

@@ -245,6 +245,24 @@ impl Client {
         answer.map(|_| ()).map_err(|error| with_findings(error, found))
     }
 
+    /// Refuses a text of a command that holds a secret, on record, although the command does not
+    /// store the text.
+    pub fn screen_text(&self, command: &str, field: &str, text: &str) -> Result<(), EngineError> {
+        let found = screen::text(field, text, &Blobs::of(self.engine.home()));
+        let Some(first) = found.first() else { return Ok(()) };
+        let message = screen::told(first);
+        match self.engine.options().screening {
+            Screening::Warn => {
+                self.warnings.add(message);
+                Ok(())
+            }
+            Screening::Strict => {
+                let error = self.refuse(command, OutsideKind::Denied, Rule::NoSecrets, &message);
+                Err(with_findings(error, found))
+            }
+        }
+    }
+
     /// Records that a command of this caller is refused for a reason that the kernel cannot see,
     /// and returns the refusal. If it cannot be recorded, returns why.
     pub fn refuse(

@@ -46,16 +46,17 @@ pub struct Options {
     pub store_bytes_max: Option<u64>,
     /// Age after which ended workspaces are archived automatically; never, if not set.
     pub compact_after: Option<Span>,
-    /// What is done about text that looks like a secret.
+    /// How text that looks like a secret is treated.
     pub screening: Screening,
-    /// Keeps derived files in step with the trail.
-    pub follower: Option<Arc<dyn Follower>>,
+    /// A projection of the trail that is kept up to date.
+    pub projection: Option<Arc<dyn Projection>>,
 }
 
-/// Keeps something derived, such as files of another tool, in step with the trail.
-pub trait Follower: Send + Sync {
-    /// Called when something may have been appended. Its errors do not fail the command.
-    fn follow(&self, engine: &Engine);
+/// A projection of the trail, such as files of another tool, that is kept up to date.
+pub trait Projection: Send + Sync {
+    /// Catches up with the trail. Called when something may have been appended; its errors do not
+    /// fail the command.
+    fn catch_up(&self, engine: &Engine);
 }
 
 impl Default for Options {
@@ -66,7 +67,7 @@ impl Default for Options {
             store_bytes_max: None,
             compact_after: None,
             screening: Screening::default(),
-            follower: None,
+            projection: None,
         }
     }
 }
@@ -420,11 +421,11 @@ impl Engine {
         answer
     }
 
-    /// Lets the follower catch up. [`Client::execute`] calls this by itself; callers of
+    /// Lets the projection catch up. [`Client::execute`] calls this by itself; callers of
     /// [`Client::submit`] call it once their commands are answered.
     pub fn follow(&self) {
-        if let Some(follower) = &self.0.options.follower {
-            follower.follow(self);
+        if let Some(projection) = &self.0.options.projection {
+            projection.catch_up(self);
         }
     }
 

@@ -33,14 +33,22 @@ pub(crate) fn command(command: &Command, blobs: &Blobs) -> Result<Vec<SecretFoun
     Ok(look.found)
 }
 
+/// Finds secrets in one text that was given under this name.
+pub(crate) fn text(field: &str, text: &str, blobs: &Blobs) -> Vec<SecretFound> {
+    let mut look = Look { blobs, quoted: false, found: Vec::new() };
+    look.through_text(field, field, text);
+    look.found.truncate(FINDINGS_MAX);
+    look.found
+}
+
 /// Finds a secret in the name of a caller whom the trail does not know yet.
 pub(crate) fn name(name: &str) -> Vec<SecretFound> {
     let own = name.rsplit('/').next().unwrap_or_default();
     leaks("agent", scan(own)).collect()
 }
 
-/// Refuses text of a command that the runtime issues by itself on somebody's word. There is nobody to
-/// record the refusal of.
+/// Refuses text of a command that the runtime issues by itself on somebody's word. There is nobody
+/// to record the refusal of.
 pub(crate) fn check(screening: Screening, field: &str, text: &str) -> Result<(), EngineError> {
     let found: Vec<SecretFound> = leaks(field, scan_named(field, text)).collect();
     let Some(first) = found.first().filter(|_| screening == Screening::Strict) else {

@@ -2,7 +2,7 @@
 
 use super::{Found, Layer, begins_word, run};
 
-/// What a key is made of after its first characters.
+/// The characters of a key after its prefix.
 #[derive(Clone, Copy)]
 pub(super) enum Made {
     UpperDigits,
@@ -129,8 +129,8 @@ pub(super) fn signed_tokens(found: &mut Found<'_>) {
     }
 }
 
-/// Tokens of bots: a number and a colon before the rest (Telegram), or three parts of which the first
-/// is an encoded number (Discord).
+/// Tokens of bots: a number and a colon before the rest (Telegram), or three parts of which the
+/// first is an encoded number (Discord).
 pub(super) fn bots(found: &mut Found<'_>) {
     let bytes = found.text.as_bytes();
     for (colon, _) in found.text.match_indices(':') {

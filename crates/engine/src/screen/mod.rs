@@ -1,13 +1,13 @@
-//! The screen: text of commands is looked through for secrets before anything of it is stored, since
-//! entries of the trail stay. Every command of every door passes it ([`crate::Client`]).
+//! The screen: text of commands is looked through for secrets before anything of it is stored,
+//! since entries of the trail stay. Every command of every door passes it ([`crate::Client`]).
 //!
 //! `command` says which text of a command is looked at. Four layers look, from certain to likely:
-//! keys that name their issuer (`issued`), shapes in which secrets are written down (`written` after
-//! a name, `shell` on a command line or in a header), text that is too random for prose next to a
-//! word such as "token" (`random`), and paths where secrets lie (`paths`). `value` says what a
+//! keys that name their issuer (`issued`), shapes in which secrets are written down (`written`
+//! after a name, `shell` on a command line or in a header), text that is too random for prose next
+//! to a word such as "token" (`random`), and paths where secrets lie (`paths`). `value` says what a
 //! password looks like and what only stands for one; `hidden` reads past characters that nobody
-//! sees. A finding never repeats any part of the secret. Every layer reads the text a fixed number of
-//! times.
+//! sees. A finding never repeats any part of the secret. Every layer reads the text a fixed number
+//! of times.
 
 mod command;
 mod hidden;
@@ -23,10 +23,10 @@ mod written;
 use serde::Serialize;
 
 pub use command::CONTENT_BYTES_MAX;
-pub(crate) use command::{check, command, is_leaking_name, name, told};
+pub(crate) use command::{check, command, is_leaking_name, name, text, told};
 pub use paths::is_secret_path;
 
-/// What is done about text that looks like a secret.
+/// How text that looks like a secret is treated.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Screening {
     /// The command is refused, and the trail says so without the secret.
@@ -46,48 +46,48 @@ impl Screening {
     }
 }
 
-/// How many findings are reported of one text. Who has these to mend looks at the rest again.
+/// Most findings that are reported of one text.
 pub const FINDINGS_MAX: usize = 32;
-/// How long a name may be to be repeated to whoever gave it.
+/// Longest name that an error message repeats, in characters.
 const NAME_CHARS_MAX: usize = 40;
 
-/// What gave a secret away.
+/// The layer that found a secret.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Layer {
-    /// A key that says who issued it.
+    /// A key that names its issuer.
     Pattern,
     /// The way a secret is written down: after its name, in an address, as a signed token.
     Shape,
-    /// Randomness beside a word that says what it is for.
+    /// Random text beside a word such as `token`.
     Entropy,
-    /// A file in which secrets lie. It is named, and nothing of it is told.
+    /// The path of a file that holds secrets. The path may be repeated.
     Path,
 }
 
 /// A place in a text that looks like a secret.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Finding {
-    /// What gave it away.
+    /// The layer that found it.
     pub layer: Layer,
-    /// What it seems to be.
+    /// The kind of secret, such as `AWS access key`.
     pub what: &'static str,
     /// Where it begins, in bytes.
     pub start: usize,
     /// Where it ends, in bytes.
     pub end: usize,
-    /// What it seems to be and how long it is, without any part of it. A path is named.
+    /// A description without any part of the secret: its kind and length. A path is repeated.
     pub excerpt: String,
 }
 
 impl Finding {
-    /// Whether a text with it gives something away. The name of a file alone does not.
+    /// Whether the text reveals a secret. A file name alone does not.
     pub fn is_leak(&self) -> bool {
         self.layer != Layer::Path
     }
 }
 
-/// Everything in a text that looks like a secret, in its order.
+/// Finds everything in a text that looks like a secret, in order.
 pub fn scan(text: &str) -> Vec<Finding> {
     let mut findings = look(text);
     // Read as it is and as it looks: a character that is not seen parts a key or joins two words.
@@ -109,7 +109,7 @@ pub fn scan(text: &str) -> Vec<Finding> {
     findings
 }
 
-/// What looks like a secret as the value of something with this name.
+/// Finds secrets in the value of a field with this name.
 pub fn scan_named(name: &str, text: &str) -> Vec<Finding> {
     let findings = scan(text);
     if !findings.is_empty() || !written::is_secret_name(name) {
@@ -124,13 +124,13 @@ pub fn scan_named(name: &str, text: &str) -> Vec<Finding> {
         .collect()
 }
 
-/// Whether a text gives something away.
+/// Whether a text reveals a secret.
 pub fn leaks(text: &str) -> bool {
     scan(text).iter().any(Finding::is_leak)
 }
 
-/// A name that somebody gave and that is not known, as an error may repeat it: one that is too long
-/// for a name, or looks like a secret, is only described.
+/// An unknown name as an error message may repeat it: one that is too long or looks like a secret
+/// is only described.
 pub fn repeated(name: &str) -> String {
     if let Some(leak) = scan(name).into_iter().find(Finding::is_leak) {
         return leak.excerpt;
@@ -142,8 +142,8 @@ pub fn repeated(name: &str) -> String {
     name.to_owned()
 }
 
-/// A message about something that cannot be read, without the secrets that it repeats. A name in it
-/// may have been cut off within a secret, so names are repeated with care.
+/// A parser's message with its secrets masked. A quoted name may be a part of a secret, so names
+/// are passed through [`repeated`].
 pub fn masked(message: &str) -> String {
     let parts = message.split('`').enumerate();
     let parts = parts.map(|(at, part)| if at % 2 == 1 { repeated(part) } else { part.to_owned() });
@@ -194,7 +194,7 @@ impl Found<'_> {
     }
 }
 
-/// What a secret is, and nothing of it.
+/// Describes a secret by its kind and length.
 fn described(what: &str, secret: &str) -> String {
     format!("[{what}, {} characters]", secret.chars().count())
 }

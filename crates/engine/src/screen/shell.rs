@@ -6,7 +6,7 @@ use super::value::{is_kept, is_made_up, is_password};
 use super::written::value_at;
 use super::{Found, Layer, begins_word, run};
 
-/// What the last words of an option's name are if its value is a secret.
+/// Last words in the names of options whose value is a secret.
 const OPTIONS: &[&str] = &[
     "password",
     "passwd",
@@ -24,7 +24,7 @@ const OPTIONS: &[&str] = &[
     "credentials",
 ];
 
-/// How far back on its line the command of an option is looked for.
+/// Longest distance between a command and its option on a line, in bytes.
 const COMMAND_MAX: usize = 200;
 const NAME_MAX: usize = 64;
 

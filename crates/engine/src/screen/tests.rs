@@ -1,4 +1,4 @@
-//! What is found and what is not, in tables.
+//! Tables of texts that are found to be secrets, and of texts that are not.
 
 use super::*;
 

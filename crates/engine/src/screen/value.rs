@@ -14,7 +14,7 @@ const NUMBERED: &[&str] = &[
     "x",
 ];
 
-/// What may stand behind a number.
+/// Units that may follow a number.
 const UNITS: &[&str] = &[
     "b",
     "bit",

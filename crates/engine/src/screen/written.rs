@@ -105,12 +105,12 @@ pub(super) fn value_at(text: &str, at: usize) -> Option<Given<'_>> {
     Some(Given { text: value, quoted: quote.is_some(), span: (start, end) })
 }
 
-/// What a value without quotes goes on with.
+/// Whether a byte continues a value without quotes.
 fn is_part(byte: u8) -> bool {
     byte.is_ascii_graphic() && !b"\"'`,;<>(){}[]|\\".contains(&byte)
 }
 
-/// What the last words of a setting's name are if its value is a secret.
+/// Last words in the names of settings whose value is a secret.
 const SECRET_SETTINGS: &[&str] = &[
     "PASSWORD",
     "PASSWD",
@@ -156,8 +156,8 @@ pub(super) fn settings(found: &mut Found<'_>) {
     }
 }
 
-/// Whether a name is this word, or ends with it as a word of its own. Words for passwords need not be
-/// of their own, as in `PGPASSWORD`.
+/// Whether a name is this word, or ends with it as a word of its own. Words for passwords need not
+/// be of their own, as in `PGPASSWORD`.
 fn ends_so(name: &str, end: &str) -> bool {
     let Some(before) = name.strip_suffix(end) else { return false };
     let is_own = before.is_empty() || before.ends_with('_');

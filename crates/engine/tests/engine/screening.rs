@@ -120,6 +120,24 @@ fn where_it_is_only_warned_of_the_command_is_carried_out() {
     assert!(warnings.take().is_empty());
 }
 
+#[test]
+fn a_text_that_no_command_stores_is_screened_by_the_same_rule() {
+    let project = Project::new();
+    let engine = project.open();
+    let client = agent(&engine, "alice");
+    client.screen_text("work.finish", "reason", "all done").unwrap();
+    for text in [KEY.to_owned(), json!({ "password": "x7Kq92!" }).to_string()] {
+        let error = client.screen_text("work.finish", "reason", &text).unwrap_err();
+        let EngineError::Refused(refusal) = error else { panic!("{error}") };
+        assert_eq!((refusal.kind, refusal.rule), (RefusalKind::Denied, Rule::NoSecrets));
+        assert!(matches!(refusal.details, Details::Findings(_)), "{refusal:?}");
+        let entry = last_refused(&engine);
+        assert_eq!((entry.command.as_str(), entry.rule), ("work.finish", Rule::NoSecrets));
+        assert!(entry.message.as_str().starts_with("'reason"), "{entry:?}");
+    }
+    assert!(lines(&engine).iter().all(|line| !line.contains("AKIA")));
+}
+
 /// An entry would be made in that name.
 #[test]
 fn a_name_that_looks_like_a_secret_is_not_registered() {

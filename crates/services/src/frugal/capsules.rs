@@ -5,17 +5,17 @@ use althing_dialects::frugal::planning::utc;
 use althing_kernel::blackboard::view::{CapsuleView, CommonsAnswer};
 use althing_kernel::query::{Answer, Everything, Query};
 use schemars::JsonSchema;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use std::io::Read as _;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use super::Ledger;
 use crate::context::ProjectContext;
-use crate::fault::Fault;
+use crate::error::Error;
 use crate::project::Identity;
 
-/// How much of a hand-off record is read, in bytes.
+/// Largest part of a hand-off record that is read, in bytes.
 const RECORD_BYTES_MAX: usize = 64 * 1024;
 
 /// Arguments of `read_capsules`.
@@ -27,40 +27,49 @@ pub struct ReadCapsules {
     _client: Option<String>,
 }
 
+/// A capsule or a hand-off record, as the tool lists it.
+#[derive(Serialize)]
+struct Capsule {
+    id: String,
+    source: &'static str,
+    path: String,
+    body: String,
+}
+
 /// Reads capsules and hand-off records.
 pub fn read(
     ledger: &Ledger,
     context: &ProjectContext,
     _: &Identity,
     args: ReadCapsules,
-) -> Result<Value, Fault> {
+) -> Result<Value, Error> {
     let mut capsules = completed(&ledger.planning);
     let listed = match context.readable()? {
         Some(_) => match context.ask(&Query::CapsuleList(Everything {}))? {
             Answer::Commons(CommonsAnswer::Capsules(listed)) => listed,
-            other => return Err(Fault::unexpected(&other)),
+            other => return Err(Error::unexpected(&other)),
         },
         None => Vec::new(),
     };
     let folder = ledger.planning.join("protocol/capsules");
     for capsule in &listed {
         let id = &capsule.id;
-        capsules.push(json!({
-            "id": id,
-            "source": "protocol",
-            "path": folder.join(format!("{id}.md")),
-            "body": written_out(capsule),
-        }));
+        capsules.push(Capsule {
+            id: id.to_string(),
+            source: "protocol",
+            path: folder.join(format!("{id}.md")).display().to_string(),
+            body: written_out(capsule),
+        });
     }
     if let Some(wanted) = args.id {
-        capsules.retain(|capsule| capsule["id"] == wanted);
+        capsules.retain(|capsule| capsule.id == wanted);
     }
     Ok(json!({ "count": capsules.len(), "capsules": capsules }))
 }
 
-/// The hand-off records that people and agents left, by name. A folder that is not there has
-/// none. Links are not followed: they may lead out of the project.
-fn completed(planning: &Path) -> Vec<Value> {
+/// The hand-off records in the planning folder, sorted by name; empty if the folder is missing.
+/// Links are not followed: they may lead out of the project.
+fn completed(planning: &Path) -> Vec<Capsule> {
     let ledger = planning.join("ledger");
     let folder = ledger.join("completed");
     if [planning, &ledger, &folder].into_iter().any(Path::is_symlink) {
@@ -69,23 +78,23 @@ fn completed(planning: &Path) -> Vec<Value> {
     let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
     let mut paths: Vec<_> = entries.map(|entry| entry.path()).collect();
     paths.sort();
-    let is_record = |path: &&std::path::PathBuf| {
+    let is_record = |path: &&PathBuf| {
         path.extension().is_some_and(|ending| ending == "md")
             && path.file_name().is_some_and(|name| name != "README.md")
             && path.symlink_metadata().is_ok_and(|data| data.is_file())
     };
-    let record = |path: &std::path::PathBuf| {
-        Some(json!({
-            "id": path.file_stem()?.to_string_lossy(),
-            "source": "completed",
-            "path": path,
-            "body": body(path).ok()?,
-        }))
+    let record = |path: &PathBuf| {
+        Some(Capsule {
+            id: path.file_stem()?.to_string_lossy().into_owned(),
+            source: "completed",
+            path: path.display().to_string(),
+            body: body(path).ok()?,
+        })
     };
     paths.iter().filter(is_record).filter_map(record).collect()
 }
 
-/// What a record says. Of one that is too long the beginning, and that it was cut.
+/// The text of a record. A long one is cut, with a note at the end.
 fn body(path: &Path) -> std::io::Result<String> {
     let mut bytes = Vec::new();
     let file = std::fs::File::open(path)?;
@@ -99,7 +108,7 @@ fn body(path: &Path) -> std::io::Result<String> {
     Ok(text)
 }
 
-/// A capsule as its file has it.
+/// The text of a capsule's file.
 pub fn written_out(capsule: &CapsuleView) -> String {
     let depends: Vec<String> = capsule.depends.iter().map(ToString::to_string).collect();
     render(&Said {

@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 
 use super::{Ledger, named, registered, shown};
 use crate::context::ProjectContext;
-use crate::fault::Fault;
+use crate::error::Error;
 use crate::project::Identity;
 
 /// Arguments of `read_claims`.
@@ -50,7 +50,7 @@ pub struct ReleaseClaim {
 }
 
 /// Lists every active claim.
-pub fn read(context: &ProjectContext, _: &Identity, _: ReadClaims) -> Result<Value, Fault> {
+pub fn read(context: &ProjectContext, _: &Identity, _: ReadClaims) -> Result<Value, Error> {
     let mut leases = match context.readable()? {
         Some(engine) => leases(&engine, None)?,
         None => Vec::new(),
@@ -66,7 +66,7 @@ pub fn make(
     context: &ProjectContext,
     who: &Identity,
     args: MakeClaim,
-) -> Result<Value, Fault> {
+) -> Result<Value, Error> {
     let open = open(ledger, who, &args)?;
     let ttl = open.ttl_s.unwrap_or_default();
     match context.client()?.execute(Command::LeaseOpen(open)) {
@@ -77,9 +77,9 @@ pub fn make(
         Err(error) => return Err(error.into()),
     }
     let MakeClaim { surfaces, task, .. } = args;
-    let said = claim::claimed(&surfaces, &who.shown, &task, minutes(ttl.secs()));
+    let result = claim::claimed(&surfaces, &who.shown, &task, minutes(ttl.secs()));
     Ok(json!({
-        "result": said.trim_end(),
+        "result": result.trim_end(),
         "client_haid": who.shown,
         "task_ref": format!("{task} ({})", claim::via(&who.shown)),
         "surfaces": surfaces,
@@ -87,9 +87,9 @@ pub fn make(
     }))
 }
 
-/// The command that a claim stands for.
-fn open(ledger: &Ledger, who: &Identity, args: &MakeClaim) -> Result<Open, Fault> {
-    let unusable = |error: &dyn std::fmt::Display| Fault::usage(format!("make_claim: {error}"));
+/// Builds the command for a claim.
+fn open(ledger: &Ledger, who: &Identity, args: &MakeClaim) -> Result<Open, Error> {
+    let unusable = |error: &dyn std::fmt::Display| Error::usage(format!("make_claim: {error}"));
     let surfaces: Result<Vec<Surface>, _> =
         args.surfaces.iter().map(|surface| Surface::new(surface)).collect();
     let surfaces = Surfaces::new(surfaces.map_err(|error| unusable(&error))?);
@@ -113,10 +113,10 @@ pub fn release(
     context: &ProjectContext,
     who: &Identity,
     args: ReleaseClaim,
-) -> Result<Value, Fault> {
+) -> Result<Value, Error> {
     let (whose, shown) = match args.haid {
         None => (who.agent.clone(), who.shown.clone()),
-        // A HAID says itself whose it is; any other name has to be one that is known.
+        // A HAID identifies its agent; any other name must be registered.
         Some(text) if Haid::new(&text).is_ok() => (named(&text)?, text),
         Some(text) => (registered(context, "haid", &text)?, text),
     };
@@ -126,20 +126,20 @@ pub fn release(
         client
             .execute(Command::LeaseRelease(Release { epoch: None, lease: lease.lease.clone() }))?;
     }
-    let said = if held.is_empty() { "no active claim" } else { "released claim" };
-    Ok(json!({ "result": format!("{said} for {shown}") }))
+    let done = if held.is_empty() { "no active claim" } else { "released claim" };
+    Ok(json!({ "result": format!("{done} for {shown}") }))
 }
 
-fn leases(engine: &Engine, holder: Option<Principal>) -> Result<Vec<LeaseView>, Fault> {
+fn leases(engine: &Engine, holder: Option<Principal>) -> Result<Vec<LeaseView>, Error> {
     match engine.ask(&Query::LeaseList(LeaseList { holder, surfaces: None }))? {
         Answer::Leases(leases) => Ok(leases),
-        other => Err(Fault::unexpected(&other)),
+        other => Err(Error::unexpected(&other)),
     }
 }
 
-/// A collision in the words of the ledger.
-fn collided(engine: &Engine, refusal: Refusal) -> Fault {
-    // Which task each is held for is not said with the refusal; without it the rest still holds.
+/// Words a collision as the ledger does.
+fn collided(engine: &Engine, refusal: Refusal) -> Error {
+    // The refusal does not name the tasks of the holders. If they cannot be read, `?` stands for them.
     let held = leases(engine, None).unwrap_or_default();
     let task = |collision: &Collision| {
         let lease = held.iter().find(|lease| lease.lease == collision.lease);
@@ -161,5 +161,6 @@ fn collided(engine: &Engine, refusal: Refusal) -> Fault {
     };
     let overlaps: Vec<Overlap> = collisions.iter().map(overlap).collect();
     let text = claim::collision(&overlaps);
-    Fault::from(EngineError::from(refusal)).told("heimdall-claim claim … exited 3", text.trim_end())
+    Error::from(EngineError::from(refusal))
+        .with_wording("heimdall-claim claim … exited 3", text.trim_end())
 }

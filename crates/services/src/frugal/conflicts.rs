@@ -17,8 +17,7 @@ use serde_json::{Value, json};
 use super::displaced::{Kept, Work, free};
 use super::{Ledger, SERVER, in_the_way, registered, shown};
 use crate::context::ProjectContext;
-use crate::error::ErrorKind;
-use crate::fault::Fault;
+use crate::error::{Error, ErrorKind};
 use crate::project::Identity;
 
 /// Arguments of `raise_conflict_pr`.
@@ -42,28 +41,29 @@ const COMMAND: &str = "dispute.raise";
 /// The branches of a conflict.
 struct Branches {
     conflict: Branch,
-    /// There may be nothing to keep.
+    /// One branch for each work tree with displaced work; empty if there is none.
     displaced: Vec<Branch>,
-    /// What lies under the surfaces and was not kept.
+    /// Files under the surfaces that no branch keeps.
     left: Vec<Left>,
 }
 
-/// What the record says besides what was given.
+/// Facts of the conflict record that are not arguments.
 struct Record {
     id: Handle,
     surfaces: Surfaces,
     at: Timestamp,
-    /// Where it lies below the folder of such files.
+    /// The path of the record below the planning folder.
     path: String,
 }
 
-/// Puts a conflict over surfaces before people, on branches of its own.
+/// Raises a conflict over surfaces: records it, and puts the record and the displaced work on
+/// branches for people to review.
 pub fn raise(
     ledger: &Ledger,
     context: &ProjectContext,
     who: &Identity,
     args: RaiseConflict,
-) -> Result<Value, Fault> {
+) -> Result<Value, Error> {
     let id = Handle::new(&args.id).map_err(|error| unusable(&error))?;
     let at = context.engine()?.now();
     let path = planning::conflict_path(at, &id);
@@ -75,13 +75,13 @@ pub fn raise(
         None
     };
     not_raised_yet(context, &record.id)?;
-    // What is written on a branch is looked through before there is one.
+    // The text is screened for secrets before it is written on a branch.
     context.client()?.check_text(Command::DisputeRaise(command(&args, &record, None)?))?;
     let git = Git::new(&context.setup().root, &who.shown);
     let branches = match &scratch {
         Some(scratch) => {
             let made = branch_out(&git, scratch, ledger, context, who, &args, &record);
-            Some(made.map_err(|fault| context.on_record(COMMAND, fault))?)
+            Some(made.map_err(|error| context.on_record(COMMAND, error))?)
         }
         None => None,
     };
@@ -94,9 +94,9 @@ pub fn raise(
         }
     })?;
     let Record { path, .. } = record;
-    // The files for people are kept only where somebody asked for them, and no link is followed.
+    // The planning files exist only if somebody asked for them.
     let is_written_out = ledger.planning.join(&path).is_file();
-    let left: Vec<Value> = branches.iter().flat_map(|made| &made.left).map(told).collect();
+    let left: Vec<Value> = branches.iter().flat_map(|made| &made.left).map(left_out).collect();
     let on_branch = branches
         .as_ref()
         .map(|made| format!("{}:{}", made.conflict.name, path_in_tree(ledger, context, &path)));
@@ -115,24 +115,24 @@ pub fn raise(
 }
 
 /// Refuses a conflict that is on record already.
-fn not_raised_yet(context: &ProjectContext, id: &Handle) -> Result<(), Fault> {
+fn not_raised_yet(context: &ProjectContext, id: &Handle) -> Result<(), Error> {
     match context.ask(&Query::DisputeGet(OfHandle { id: id.clone() })) {
         Ok(Answer::Commons(CommonsAnswer::Dispute(there))) => {
             let path = planning::conflict_path(there.raised_at, id);
             let message = format!("conflict record already exists: {path}");
-            Err(context.on_record(COMMAND, Fault::refused(Rule::DisputeOnce, message)))
+            Err(context.on_record(COMMAND, Error::refused(Rule::DisputeOnce, message)))
         }
-        Ok(other) => Err(Fault::unexpected(&other)),
+        Ok(other) => Err(Error::unexpected(&other)),
         Err(error) if error.kind() == ErrorKind::NotFound => Ok(()),
         Err(error) => Err(error),
     }
 }
 
-fn told(left: &Left) -> Value {
+fn left_out(left: &Left) -> Value {
     json!({ "path": left.path, "why": left.why })
 }
 
-/// What there is now, and what to do with it.
+/// Describes the next step for a person: push the branch and open a pull request.
 fn next_step(args: &RaiseConflict, path: &str, branches: Option<&Branches>) -> String {
     let Some(made) = branches else {
         return format!("no git repository, so there is no branch conflict/{}", args.id);
@@ -150,7 +150,7 @@ fn next_step(args: &RaiseConflict, path: &str, branches: Option<&Branches>) -> S
 }
 
 impl Branches {
-    /// Takes back what was made for a record that was not. The work itself is still where it was.
+    /// Removes the branches of a conflict that could not be recorded. The work itself is untouched.
     fn take_back(&self, git: &Git) {
         for made in self.displaced.iter().chain([&self.conflict]) {
             git.take_back(made);
@@ -158,22 +158,22 @@ impl Branches {
     }
 }
 
-fn unusable(error: &dyn std::fmt::Display) -> Fault {
-    Fault::unreadable(format!("raise_conflict_pr: {error}"))
+fn unusable(error: &dyn std::fmt::Display) -> Error {
+    Error::unreadable(format!("raise_conflict_pr: {error}"))
 }
 
-fn surfaces(given: &[String]) -> Result<Surfaces, Fault> {
+fn surfaces(given: &[String]) -> Result<Surfaces, Error> {
     let list: Result<Vec<Surface>, _> = given.iter().map(|text| Surface::new(text)).collect();
     Surfaces::new(list.map_err(|error| unusable(&error))?).map_err(|error| unusable(&error))
 }
 
-/// Whose work gives way: as it is said, else the one other agent that holds any of it.
+/// The agent whose work is displaced: the one named, else the only other holder of the surfaces.
 fn displaced(
     context: &ProjectContext,
     who: &Identity,
     args: &RaiseConflict,
     record: &Record,
-) -> Result<Option<String>, Fault> {
+) -> Result<Option<String>, Error> {
     if let Some(haid) = &args.displaced_haid {
         registered(context, "displaced_haid", haid)?;
         return Ok(Some(haid.clone()));
@@ -182,7 +182,7 @@ fn displaced(
     let check = LeaseCheck { holder, epoch: None, surfaces: record.surfaces.clone() };
     let found = match context.engine()?.ask(&Query::LeaseCheck(check))? {
         Answer::Check(found) => found,
-        other => return Err(Fault::unexpected(&other)),
+        other => return Err(Error::unexpected(&other)),
     };
     let mut holders: Vec<String> =
         found.collisions.iter().map(|collision| shown(&collision.holder)).collect();
@@ -199,7 +199,7 @@ fn branch_out(
     who: &Identity,
     args: &RaiseConflict,
     record: &Record,
-) -> Result<Branches, Fault> {
+) -> Result<Branches, Error> {
     if !git.has_work_tree()? {
         let message = "this is a bare repository: there are no files whose work could be kept";
         let way_out = "Raise it from a work tree: `git worktree add PATH`.";
@@ -223,17 +223,17 @@ fn branch_out(
         who.shown
     );
     made.conflict.commit = draft.commit(&message, made.conflict.before.as_deref())?;
-    // The work first: a record that names a branch is on one only if that branch is there.
+    // The work comes first, so that the record never names a branch that does not exist.
     for branch in made.displaced.iter().chain([&made.conflict]) {
-        if let Err(fault) = git.put(branch) {
+        if let Err(error) = git.put(branch) {
             made.take_back(git);
-            return Err(fault.into());
+            return Err(error.into());
         }
     }
     Ok(made)
 }
 
-/// Where the record lies among the files of the repository.
+/// The path of the record within the repository.
 fn path_in_tree(ledger: &Ledger, context: &ProjectContext, relative: &str) -> String {
     let inside = ledger.planning.strip_prefix(&context.setup().root).ok();
     let names: Option<Vec<&str>> =
@@ -244,12 +244,12 @@ fn path_in_tree(ledger: &Ledger, context: &ProjectContext, relative: &str) -> St
     }
 }
 
-/// The command that puts it on record.
+/// Builds the command that records the conflict.
 fn command(
     args: &RaiseConflict,
     record: &Record,
     made: Option<&Branches>,
-) -> Result<dispute::Raise, Fault> {
+) -> Result<dispute::Raise, Error> {
     let displaced = made.map_or(&[][..], |made| made.displaced.as_slice());
     let left = made.map(|made| not_preserved(&made.left)).unwrap_or_default();
     Ok(dispute::Raise {
@@ -267,15 +267,15 @@ fn command(
     })
 }
 
-fn text<const MAX: usize>(text: &str) -> Result<Text<MAX>, Fault> {
+fn text<const MAX: usize>(text: &str) -> Result<Text<MAX>, Error> {
     Text::new(text).map_err(|error| unusable(&error))
 }
 
-fn texts<const MAX: usize>(list: &[String]) -> Result<Vec<Text<MAX>>, Fault> {
+fn texts<const MAX: usize>(list: &[String]) -> Result<Vec<Text<MAX>>, Error> {
     list.iter().map(|line| text(line)).collect()
 }
 
-fn name(text: &str) -> Result<Label, Fault> {
+fn name(text: &str) -> Result<Label, Error> {
     Label::new(text).map_err(|error| unusable(&error))
 }
 
@@ -284,7 +284,7 @@ fn also(displaced: &[Branch]) -> Vec<String> {
     displaced.iter().skip(1).map(|branch| branch.name.clone()).collect()
 }
 
-/// What was not kept, a line each, as many as are recorded.
+/// Lists the files that were not kept, one line each, up to the number an entry may hold.
 fn not_preserved(left: &[Left]) -> Vec<String> {
     let line = |left: &Left| dispute::NotPreserved::lossy(&left.line()).to_string();
     if left.len() <= dispute::NOT_PRESERVED_MAX {
@@ -294,13 +294,13 @@ fn not_preserved(left: &[Left]) -> Vec<String> {
     named.iter().map(line).chain([format!("and {} more", more.len())]).collect()
 }
 
-/// The record, for people to review.
+/// The text of the record's file.
 fn file(
     args: &RaiseConflict,
     record: &Record,
     who: &Identity,
     made: &Branches,
-) -> Result<String, Fault> {
+) -> Result<String, Error> {
     Ok(planning::conflict(&DisputeView {
         id: record.id.clone(),
         title: args.title.clone(),

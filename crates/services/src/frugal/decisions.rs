@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 
 use super::SERVER;
 use crate::context::ProjectContext;
-use crate::fault::Fault;
+use crate::error::Error;
 use crate::project::Identity;
 
 /// Arguments of `append_decision`.
@@ -29,17 +29,17 @@ pub fn append(
     context: &ProjectContext,
     _: &Identity,
     args: AppendDecision,
-) -> Result<Value, Fault> {
+) -> Result<Value, Error> {
     let AppendDecision { title, body, .. } = args;
     let append = decision::Append {
-        body: Text::new(&body).map_err(Fault::unreadable)?,
-        title: Text::new(&title).map_err(Fault::unreadable)?,
-        via: Some(Label::new(SERVER).map_err(Fault::unreadable)?),
+        body: Text::new(&body).map_err(Error::unreadable)?,
+        title: Text::new(&title).map_err(Error::unreadable)?,
+        via: Some(Label::new(SERVER).map_err(Error::unreadable)?),
     };
     match context.execute(Command::DecisionAppend(append))? {
         Reply::Commons(CommonsReply::Decision(made)) => {
             Ok(json!({ "appended": true, "timestamp": utc(made.at), "title": title }))
         }
-        other => Err(Fault::unexpected(&other)),
+        other => Err(Error::unexpected(&other)),
     }
 }

@@ -1,4 +1,4 @@
-//! Work that has to give way, kept on branches: one for each work tree that has any of it.
+//! Displaced work, kept on branches: one for each work tree that has any of it.
 
 use althing_dialects::frugal::haid::slug;
 use althing_dialects::frugal::planning::one_line;
@@ -9,39 +9,39 @@ use althing_workshop::git::{Branch, Git, Left};
 use althing_workshop::scratch::Scratch;
 use std::path::Path;
 
-use crate::fault::Fault;
+use crate::error::Error;
 
-/// What is in dispute, and whose work gives way.
+/// The disputed surfaces, and the agent whose work is displaced.
 pub(super) struct Work<'a> {
     pub(super) git: &'a Git,
     pub(super) scratch: &'a Scratch,
     pub(super) id: &'a str,
     pub(super) title: &'a str,
     pub(super) surfaces: &'a Surfaces,
-    /// Whose it is.
+    /// The name of the displaced agent.
     pub(super) of: &'a str,
 }
 
-/// What is kept of it, and what is not.
+/// The branches that keep displaced work, and the files that are not kept.
 pub(super) struct Kept {
-    /// The first is of the work tree at hand, if that has any of it.
+    /// The first belongs to the current work tree, if that has displaced work.
     pub(super) branches: Vec<Branch>,
     pub(super) left: Vec<Left>,
 }
 
 impl Work<'_> {
-    /// What the branch is called that keeps the work of the work tree at hand.
+    /// The branch for the work of the current work tree.
     pub(super) fn branch(&self) -> String {
         format!("displaced/{}-{}", slug(self.of), self.id)
     }
 
-    /// How the message of every commit begins that keeps work of this dispute.
+    /// The beginning of the commit messages of this dispute.
     fn beginning(&self) -> String {
         format!("Work displaced by conflict {}: ", self.id)
     }
 
-    /// Makes commits of all of it. No branch is moved yet.
-    pub(super) fn keep(&self) -> Result<Kept, Fault> {
+    /// Commits the work of all work trees. No branch is moved yet.
+    pub(super) fn keep(&self) -> Result<Kept, Error> {
         let mut kept = Kept { branches: Vec::new(), left: Vec::new() };
         let (own, left) = self.commit(self.git, self.branch(), Files::All)?;
         kept.branches.extend(own);
@@ -52,14 +52,14 @@ impl Work<'_> {
                     self.keep_of(&tree, &mut kept)?;
                 }
             }
-            Err(fault) => kept.left.push(Left::new("other work trees", fault.message())),
+            Err(error) => kept.left.push(Left::new("other work trees", error.message())),
         }
         self.find_again(&mut kept);
         Ok(kept)
     }
 
-    /// Names what an interrupted attempt kept under other names: somebody else held the surfaces
-    /// then, or a work tree is gone. Those branches stay where they are.
+    /// Adds branches that an interrupted attempt made under other names, because somebody else held
+    /// the surfaces then or a work tree is gone. These branches are not moved.
     fn find_again(&self, kept: &mut Kept) {
         let ending = format!("-{}", self.id);
         for name in self.git.branches_in("displaced") {
@@ -72,18 +72,19 @@ impl Work<'_> {
                 continue;
             };
             if kept.branches.len() > ALSO_PRESERVED_MAX {
-                kept.left.push(Left::new(&name, "this branch of an earlier attempt is there too"));
+                kept.left.push(Left::new(&name, "this branch of an earlier attempt exists too"));
             } else {
                 kept.branches.push(Branch { name, before: Some(tip.clone()), commit: tip });
             }
         }
     }
 
-    /// The same of another work tree. What is wrong there keeps nobody from raising a dispute here.
-    fn keep_of(&self, tree: &Path, kept: &mut Kept) -> Result<(), Fault> {
+    /// Commits the work of another work tree. Errors there do not stop the dispute; they are
+    /// listed.
+    fn keep_of(&self, tree: &Path, kept: &mut Kept) -> Result<(), Error> {
         let shown = tree.display().to_string();
         if !tree.is_dir() {
-            kept.left.push(Left::new(&shown, "this work tree is not there now"));
+            kept.left.push(Left::new(&shown, "this work tree is missing"));
             return Ok(());
         }
         if kept.branches.len() > ALSO_PRESERVED_MAX {
@@ -95,15 +96,15 @@ impl Work<'_> {
         match self.commit(&self.git.at(tree), name, Files::Changed) {
             Ok((branch, left)) => {
                 kept.branches.extend(branch);
-                let told = |left: Left| Left::new(&format!("{shown}/{}", left.path), &left.why);
-                kept.left.extend(left.into_iter().map(told));
+                let located = |left: Left| Left::new(&format!("{shown}/{}", left.path), &left.why);
+                kept.left.extend(left.into_iter().map(located));
             }
-            Err(fault) => kept.left.push(Left::new(&shown, fault.message())),
+            Err(error) => kept.left.push(Left::new(&shown, error.message())),
         }
         Ok(())
     }
 
-    /// What the branch of another work tree is called.
+    /// The branch for another work tree.
     fn branch_of(&self, tree: &Path, taken: &[Branch]) -> String {
         let folder = tree.file_name().map(|name| slug(&name.to_string_lossy())).unwrap_or_default();
         let name = format!("{}-in-{folder}", self.branch());
@@ -112,24 +113,24 @@ impl Work<'_> {
         names.find(is_new).unwrap_or(name)
     }
 
-    /// That a branch can be had: there is none, or one that an interrupted attempt left.
-    pub(super) fn free(&self, name: &str) -> Result<(), Fault> {
+    /// Checks that a branch is free: it does not exist, or an interrupted attempt made it.
+    pub(super) fn free(&self, name: &str) -> Result<(), Error> {
         free(self.git, name, &self.beginning()).map(|_| ())
     }
 
-    /// A commit of what is in a work tree under the surfaces, on top of what is checked out there.
-    /// None if there is nothing to keep.
+    /// Commits the files of a work tree under the surfaces, on top of its current commit. Returns
+    /// no branch if there is nothing to keep.
     fn commit(
         &self,
         git: &Git,
         name: String,
         files: Files,
-    ) -> Result<(Option<Branch>, Vec<Left>), Fault> {
+    ) -> Result<(Option<Branch>, Vec<Left>), Error> {
         let before = free(git, &name, &self.beginning())?;
         let draft = git.draft(self.scratch)?;
         let taken = draft.take(|name| is_under(self.surfaces, name))?;
         if taken.files == 0 || (files == Files::Changed && !draft.differs()?) {
-            // What an interrupted attempt kept is kept, also if it is not there any more.
+            // The branch of an interrupted attempt stays, even if its files are gone from the work tree.
             let branch = before.map(|commit| Branch { name, before: Some(commit.clone()), commit });
             return Ok((branch, taken.left));
         }
@@ -148,20 +149,20 @@ impl Work<'_> {
     }
 }
 
-/// Which files are reason enough for a branch.
+/// The files for which a branch is made.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Files {
-    /// Any.
+    /// All files under the surfaces.
     All,
-    /// Those that are not as the last commit has them.
+    /// Only files that differ from the last commit.
     Changed,
 }
 
-/// Where a branch is, if it is of an attempt that was interrupted. There is no dispute of that id,
-/// so it was left behind by one that never was. Any other branch of that name is somebody's.
-pub(super) fn free(git: &Git, name: &str, beginning: &str) -> Result<Option<String>, Fault> {
+/// The tip of a branch that an interrupted attempt left, or `None` if there is no such branch.
+/// Fails if somebody else's branch has the name.
+pub(super) fn free(git: &Git, name: &str, beginning: &str) -> Result<Option<String>, Error> {
     if !git.is_branch_name(name) {
-        return Err(Fault::usage(format!("raise_conflict_pr: no branch can be called {name}")));
+        return Err(Error::usage(format!("raise_conflict_pr: no branch can be called {name}")));
     }
     if let Some(other) = git.in_the_way_of(name) {
         let message = format!("there is a branch {other}, so none can be called {name}");
@@ -172,7 +173,7 @@ pub(super) fn free(git: &Git, name: &str, beginning: &str) -> Result<Option<Stri
         None => Ok(None),
         Some(tip) if git.is_own(&tip, beginning) => match git.tree_on(name)? {
             None => Ok(Some(tip)),
-            // Moving it would change what somebody has before them.
+            // Moving it would change somebody's checked-out branch.
             Some(tree) => {
                 let message = format!("branch {name} is checked out in {tree}");
                 let way_out = "Check out another branch there, or choose another id.";
@@ -180,14 +181,14 @@ pub(super) fn free(git: &Git, name: &str, beginning: &str) -> Result<Option<Stri
             }
         },
         Some(_) => {
-            let message = format!("branch {name} is there already; choose another id");
+            let message = format!("branch {name} exists already; choose another id");
             let way_out = format!("Choose another id, or rename it (`git branch -m {name} NAME`).");
             Err(super::in_the_way(message, way_out))
         }
     }
 }
 
-/// What was not preserved, for people to read.
+/// A list of the files that were not preserved, for the commit message.
 fn listed(left: &[Left]) -> String {
     if left.is_empty() {
         return String::new();
@@ -196,8 +197,8 @@ fn listed(left: &[Left]) -> String {
     format!("\nNot preserved:\n\n{}", lines.collect::<String>())
 }
 
-/// Whether a file lies under the surfaces. A name that no surface can have is compared with
-/// what it has in common with those that can: rather one file too many is kept than one lost.
+/// Whether a file lies under the surfaces. A name that is no valid surface is compared by its
+/// longest valid parent folder: keeping one file too many is better than losing one.
 fn is_under(surfaces: &Surfaces, name: &[u8]) -> bool {
     let name: String = String::from_utf8_lossy(name)
         .chars()

@@ -1,4 +1,4 @@
-//! The frugal dialect: what its six tools around claims, capsules, decisions and conflicts do.
+//! The frugal dialect: the six tools for claims, capsules, decisions and conflicts.
 
 pub mod capsules;
 pub mod claims;
@@ -17,26 +17,26 @@ use serde_json::{Map, Value};
 use std::path::PathBuf;
 
 use crate::context::ProjectContext;
-use crate::fault::Fault;
+use crate::error::Error;
 use crate::project::{Host, Identity, Project, UNNAMED, label};
 
-/// What the server calls itself: hosts' settings name it so.
+/// The name of the server, as hosts' settings refer to it.
 pub const SERVER: &str = "heimdall-ledger-mcp";
 
-/// What the tools of this dialect need to know besides the project.
+/// Settings of this dialect's tools.
 #[derive(Clone, Debug)]
 pub struct Ledger {
-    /// The person on this machine in this project, whom clients hang on.
+    /// The identity of the person on this machine, from which clients' identities are derived.
     pub root: Haid,
-    /// Where the files for people to read lie.
+    /// The folder of the files for people.
     pub planning: PathBuf,
-    /// How long a claim lasts that does not say.
+    /// The duration of a claim that names none.
     pub ttl: Ttl,
-    /// The agent that acts, if that is fixed and hosts have no say in it.
+    /// The agent that acts, if it is fixed. Hosts cannot change it.
     pub agent: Option<AgentName>,
 }
 
-/// One call of a tool, as far as it says who is asking.
+/// The parts of a tool call that identify the caller.
 pub struct Call<'a> {
     /// The project.
     pub project: &'a Project,
@@ -46,20 +46,20 @@ pub struct Call<'a> {
     pub arguments: &'a Map<String, Value>,
 }
 
-/// Who is asking: whoever this server was started as, else the client that the call or the host
-/// names.
-pub fn identify(ledger: &Ledger, call: &Call<'_>) -> Result<Identity, Fault> {
+/// Identifies the caller: the agent this server was started as, else the client that the call or
+/// the host names.
+pub fn identify(ledger: &Ledger, call: &Call<'_>) -> Result<Identity, Error> {
     let named = match call.arguments.get("client_identity") {
         None | Some(Value::Null) => None,
         Some(Value::String(name)) if !name.trim().is_empty() => Some(name.as_str()),
-        Some(_) => return Err(Fault::usage("'client_identity' must be a non-empty string")),
+        Some(_) => return Err(Error::usage("'client_identity' must be a non-empty string")),
     };
     if let Some(agent) = &ledger.agent {
         let shown = shown(&Principal::Agent(agent.clone()));
         if named.is_some() {
             let message =
                 format!("this server acts as {shown}; 'client_identity' cannot change that");
-            return Err(Fault::refused(Rule::WhoAreYou, message));
+            return Err(Error::refused(Rule::WhoAreYou, message));
         }
         let role = Haid::of_agent(agent.as_str()).and_then(|haid| haid.role().map(str::to_owned));
         let role = role.unwrap_or_else(|| agent.to_string());
@@ -82,45 +82,45 @@ pub fn identify(ledger: &Ledger, call: &Call<'_>) -> Result<Identity, Fault> {
     Ok(Identity { agent, shown, role, human, host })
 }
 
-fn as_agent(haid: &Haid) -> Result<AgentName, Fault> {
+fn as_agent(haid: &Haid) -> Result<AgentName, Error> {
     AgentName::new(&haid.agent_name())
-        .map_err(|error| Fault::usage(format!("{haid} cannot be an agent: {error}")))
+        .map_err(|error| Error::usage(format!("{haid} cannot be an agent: {error}")))
 }
 
-/// What an agent says it is, if it is known.
-fn tool_of(call: &Call<'_>, agent: &AgentName) -> Result<Option<String>, Fault> {
+/// The tool an agent registered with, if the agent is known.
+fn tool_of(call: &Call<'_>, agent: &AgentName) -> Result<Option<String>, Error> {
     let Some(engine) = call.project.readable()? else { return Ok(None) };
     match engine.ask(&Query::AgentGet(OfAgent { agent: agent.clone() })) {
         Ok(Answer::Agent(known)) => {
             Ok(Some(known.tool.as_ref().map(ToString::to_string).unwrap_or_default()))
         }
-        Ok(other) => Err(Fault::unexpected(&other)),
+        Ok(other) => Err(Error::unexpected(&other)),
         Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
         Err(error) => Err(error.into()),
     }
 }
 
-/// Another identity for a client whose name would be made the same as that of another client: the
-/// first keeps it, whether it was written with blanks or with dashes.
+/// Derives a separate identity for a client whose name would lead to that of another client. The
+/// first client keeps the plain one.
 fn apart(ledger: &Ledger, client: &str, haid: &Haid, tool: Option<&str>) -> Option<Haid> {
     let other = tool.filter(|tool| !is_tool(client, tool))?;
     let is_same = !client.starts_with("haid:") && ledger.root.spawn(other).as_ref() == Some(haid);
     if is_same { ledger.root.spawn_apart(client) } else { None }
 }
 
-/// Whether a client is the one that an agent said it is.
+/// Whether a client has the name an agent registered with.
 fn is_tool(client: &str, tool: &str) -> bool {
     label(client).is_some_and(|client| client.as_str().eq_ignore_ascii_case(tool))
 }
 
-/// Refuses a host that said who it is and calls itself what another host is called. Names that
-/// nobody has and those it brought up itself are its own.
+/// Refuses a host that names itself and then claims the identity of another host. Names that are
+/// free or that it registered itself are allowed.
 fn not_of_another(
     ledger: &Ledger,
     call: &Call<'_>,
     haid: &Haid,
     tool: Option<&str>,
-) -> Result<(), Fault> {
+) -> Result<(), Error> {
     let host = call.host.name.as_deref().filter(|host| *host != UNNAMED);
     let Some(host) = host else { return Ok(()) };
     if called(ledger, host).is_ok_and(|own| own == *haid) {
@@ -130,35 +130,35 @@ fn not_of_another(
     if is_tool(host, by) {
         return Ok(());
     }
-    let message = format!("this host is {host}; {haid} is somebody else");
-    let way_out = "Leave 'client_identity' out, or give a name that nobody else has.";
-    Err(Fault::refused(Rule::WhoAreYou, message.clone()).told(message, way_out))
+    let message = format!("this host is {host} and cannot act as {haid}");
+    let way_out = "Leave 'client_identity' out, or give a name that no other host has.";
+    Err(Error::refused(Rule::WhoAreYou, message.clone()).with_wording(message, way_out))
 }
 
-/// The HAID of a client: made of its name, or the one it gives itself if that is of this person in
-/// this project. One of somebody else is not taken for a name.
-fn called(ledger: &Ledger, client: &str) -> Result<Haid, Fault> {
+/// The HAID of a client: derived from its name, or the one it gives if that belongs to this person
+/// and project. A HAID of somebody else is refused.
+fn called(ledger: &Ledger, client: &str) -> Result<Haid, Error> {
     if client.to_ascii_lowercase().starts_with("haid:") {
-        let given = Haid::new(client).map_err(|error| Fault::usage(error.to_string()))?;
+        let given = Haid::new(client).map_err(|error| Error::usage(error.to_string()))?;
         if given.root() == ledger.root.as_str() && given.role().is_some() {
             return Ok(given);
         }
         let message = format!("{given} is not a client of {}", ledger.root);
         let way_out = format!("Give a plain name, or {}/NAME.", ledger.root);
-        return Err(Fault::refused(Rule::WhoAreYou, message.clone()).told(message, way_out));
+        return Err(Error::refused(Rule::WhoAreYou, message.clone()).with_wording(message, way_out));
     }
     ledger.root.spawn(client).ok_or_else(|| {
-        Fault::usage(format!("{client:?} has no letter or digit to make an identity of"))
+        Error::usage(format!("{client:?} has no letter or digit to make an identity of"))
     })
 }
 
-/// Something that people have to move first.
-fn in_the_way(message: String, way_out: impl Into<String>) -> Fault {
-    Fault::refused(Rule::Usage, message.clone()).told(message, way_out)
+/// A refusal because of something that a person has to move first.
+fn in_the_way(message: String, way_out: impl Into<String>) -> Error {
+    Error::refused(Rule::Usage, message.clone()).with_wording(message, way_out)
 }
 
-/// The same, who has to be known in this project.
-fn registered(context: &ProjectContext, field: &str, text: &str) -> Result<AgentName, Fault> {
+/// The agent that somebody names, who has to be registered in this project.
+fn registered(context: &ProjectContext, field: &str, text: &str) -> Result<AgentName, Error> {
     let agent = named(text)?;
     match context.ask(&Query::AgentGet(OfAgent { agent: agent.clone() })) {
         Ok(_) => return Ok(agent),
@@ -166,15 +166,13 @@ fn registered(context: &ProjectContext, field: &str, text: &str) -> Result<Agent
         Err(error) => return Err(error),
     }
     let message = format!("{field}: no agent {text} is registered in this project");
-    let way_out = format!(
-        "Name one that `althing do agent.list {{}}` shows, or leave {field} out: then it is whoever \
-         the call is about."
-    );
-    Err(Fault::usage(&message).told(message, way_out))
+    let way_out =
+        format!("Name an agent that `althing do agent.list {{}}` shows, or leave {field} out.");
+    Err(Error::usage(&message).with_wording(message, way_out))
 }
 
 /// The agent that somebody names, by a HAID or by its plain name.
-pub(crate) fn named(text: &str) -> Result<AgentName, Fault> {
-    let name = agent_named(text).map_err(|error| Fault::usage(error.to_string()))?;
-    AgentName::new(&name).map_err(|error| Fault::usage(format!("{text}: {error}")))
+pub(crate) fn named(text: &str) -> Result<AgentName, Error> {
+    let name = agent_named(text).map_err(|error| Error::usage(error.to_string()))?;
+    AgentName::new(&name).map_err(|error| Error::usage(format!("{text}: {error}")))
 }

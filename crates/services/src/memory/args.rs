@@ -1,24 +1,27 @@
-//! The arguments of the verbs. Their schemas are made from these types, and what is taken as well;
-//! other spellings are understood, for callers who know the protocol from elsewhere.
+//! The arguments of the verbs. Schemas and parsers are made from these types. Other spellings are
+//! accepted, for callers who know other implementations of the protocol.
 
 use althing_dialects::memory::entity;
 use althing_dialects::memory::form;
 use althing_dialects::memory::input::object;
 use althing_engine::screen::repeated;
+use althing_kernel::blackboard::Label;
 use althing_kernel::records::Kind;
+use althing_kernel::records::field::{Artifact, Few};
 use althing_kernel::records::transition::PlanStatus;
+use althing_kernel::text::Text;
 use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Deserializer};
 use serde_json::{Map, Value};
 
 use super::Verb;
-use super::idle::idle;
-pub(super) use super::idle::ignored;
+pub(super) use super::ignored_arguments::ignored;
+use super::ignored_arguments::without_effect;
 use super::names::names;
-use crate::fault::Fault;
+use crate::error::Error;
 
-/// What somebody sits down for.
+/// The purpose of a `work` call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum Intent {
@@ -28,7 +31,7 @@ pub(super) enum Intent {
     Review,
 }
 
-/// What to read.
+/// The view that `context` returns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum Sight {
@@ -39,8 +42,9 @@ pub(super) enum Sight {
     Delta,
 }
 
-/// Who and where, as others say it: who asks is settled by the channel, and the project too.
-pub(super) struct Said {
+/// The caller and the project, as arguments name them. The channel decides both; these are only
+/// checked against it.
+pub(super) struct CallerArguments {
     pub(super) project: Option<String>,
     pub(super) agent: Option<String>,
     pub(super) agent_id: Option<String>,
@@ -53,7 +57,7 @@ pub(super) struct Work {
     pub(super) scope: Option<String>,
     #[serde(rename = "planId", alias = "plan_id")]
     pub(super) plan: Option<String>,
-    /// What you are about to do.
+    /// The task at hand.
     pub(super) task: Option<String>,
     /// Go on despite a conflict, without a claim.
     #[serde(default)]
@@ -145,7 +149,7 @@ pub(super) struct Create {
                        contract; claim: scope, ttl."
     )]
     pub(super) data: Map<String, Value>,
-    /// Repeating it repeats nothing.
+    /// Makes retries safe.
     #[serde(alias = "client_request_id")]
     pub(super) request_id: Option<String>,
 }
@@ -159,7 +163,7 @@ pub(super) struct Update {
     #[serde(deserialize_with = "patch")]
     #[schemars(with = "Map<String, Value>")]
     pub(super) patch: Map<String, Value>,
-    pub(super) expected_version: Option<u64>,
+    pub(super) expected_version: Option<u32>,
     #[serde(alias = "client_request_id")]
     pub(super) request_id: Option<String>,
 }
@@ -173,23 +177,23 @@ pub(super) struct Transition {
     pub(super) to: Option<String>,
     pub(super) status: Option<String>,
     pub(super) reason: Option<String>,
-    /// With an assignment or claim: what becomes of its plan, done or blocked.
+    /// With an assignment or claim: the new state of its plan, done or blocked.
     #[serde(rename = "planStatus", alias = "plan_status", default, deserialize_with = "plan_end")]
     #[schemars(with = "Option<String>")]
-    pub(super) plan_status: Option<String>,
+    pub(super) plan_status: Option<PlanStatus>,
     /// For a merged candidate.
     pub(super) merged_into: Option<String>,
     /// End somebody else's claim, as a person.
     #[serde(default)]
     pub(super) coordinator_override: bool,
-    pub(super) expected_version: Option<u64>,
+    pub(super) expected_version: Option<u32>,
     /// Who gets an assignment that is rerouted.
     pub(super) to_agent: Option<String>,
     /// With progress: what came of it so far, each with type and ref.
     #[serde(default)]
     #[schemars(with = "Option<Vec<Map<String, Value>>>")]
-    pub(super) artifacts: Vec<Value>,
-    /// A step that the table does not have, for whoever may.
+    pub(super) artifacts: Few<Artifact, 64>,
+    /// Force a step that the lifecycle lacks, if you may.
     #[serde(default)]
     pub(super) forced: bool,
     #[serde(alias = "client_request_id")]
@@ -223,14 +227,17 @@ fn kind<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Kind, D::Error> {
     entity::named(&String::deserialize(deserializer)?).map_err(serde::de::Error::custom)
 }
 
-/// What becomes of a plan.
-fn plan_end<'de, D: Deserializer<'de>>(reader: D) -> Result<Option<String>, D::Error> {
-    let Some(word) = Option::<String>::deserialize(reader)? else { return Ok(None) };
-    if serde_json::from_value::<PlanStatus>(word.as_str().into()).is_err() {
-        let message = format!("'planStatus' is done or blocked, not {:?}", repeated(&word));
-        return Err(serde::de::Error::custom(message));
+/// Reads the state that a plan goes to.
+fn plan_end<'de, D: Deserializer<'de>>(reader: D) -> Result<Option<PlanStatus>, D::Error> {
+    match Option::<String>::deserialize(reader)?.as_deref() {
+        None => Ok(None),
+        Some("done") => Ok(Some(PlanStatus::Done)),
+        Some("blocked") => Ok(Some(PlanStatus::Blocked)),
+        Some(other) => {
+            let message = format!("'planStatus' is done or blocked, not {:?}", repeated(other));
+            Err(serde::de::Error::custom(message))
+        }
     }
-    Ok(Some(word))
 }
 
 macro_rules! objects {
@@ -243,7 +250,7 @@ macro_rules! objects {
 
 objects! { filter data patch }
 
-/// How the beginning of a delta is written.
+/// The accepted forms of `since`.
 pub(super) const FORMS: &str = "write how long ago (30m, 2h, 1d), a time (2026-06-11T12:07Z), the id \
                                 of a session (ws_…) or the number of an entry of the trail (120)";
 
@@ -256,54 +263,68 @@ fn text_or_number<'de, D: Deserializer<'de>>(reader: D) -> Result<Option<String>
     }
 }
 
-/// What every verb takes besides its own arguments, and its schema leaves out: who asks and where is
-/// settled by the channel, and a request's id says nothing where nothing is changed.
+/// Arguments that every verb accepts but no schema lists: the channel decides caller and project,
+/// and a request id has no effect on verbs that only read.
 const BESIDES: [&str; 5] = ["project", "agent", "agentId", "client_request_id", "request_id"];
 
-/// A number as it was asked for, which has to be at least one.
+/// Reads a text that was given under this name.
+pub(super) fn text<const MAX: usize>(name: &str, given: &str) -> Result<Text<MAX>, Error> {
+    Text::new(given).map_err(|error| Error::unreadable(format!("'{name}': {error}")))
+}
+
+/// Reads a label that was given under this name.
+pub(super) fn label(name: &str, given: &str) -> Result<Label, Error> {
+    Label::new(given).map_err(|error| Error::unreadable(format!("'{name}': {error}")))
+}
+
+/// Checks that a number is between 1 and a maximum.
 pub(super) fn within(
     name: &str,
     asked: Option<usize>,
     most: usize,
-) -> Result<Option<usize>, Fault> {
+) -> Result<Option<usize>, Error> {
     match asked {
         Some(number) if !(1..=most).contains(&number) => {
-            Err(Fault::usage(format!("'{name}' must be a whole number from 1 to {most}")))
+            Err(Error::usage(format!("'{name}' must be a whole number from 1 to {most}")))
         }
         asked => Ok(asked),
     }
 }
 
-/// Who and where, as the arguments of any verb say it.
-pub(super) fn said(verb: Verb, given: &Value) -> Result<Said, Fault> {
+/// Reads the arguments that name the caller and the project.
+pub(super) fn caller_arguments(verb: Verb, given: &Value) -> Result<CallerArguments, Error> {
     let one = |name: &str| match &given[name] {
         Value::Null => Ok(None),
         Value::String(text) => Ok(Some(text.clone())),
-        _ => Err(Fault::usage(format!("{}: '{name}' must be a text", verb.tool()))),
+        _ => Err(Error::usage(format!("{}: '{name}' must be a text", verb.tool()))),
     };
-    Ok(Said { project: one("project")?, agent: one("agent")?, agent_id: one("agentId")? })
+    Ok(CallerArguments {
+        project: one("project")?,
+        agent: one("agent")?,
+        agent_id: one("agentId")?,
+    })
 }
 
-/// The arguments with the id of the request by one name, since both are in use.
-pub(super) fn with_request_id(given: &Value) -> Result<Value, Fault> {
+/// Renames `request_id` to `client_request_id`; both are in use.
+pub(super) fn with_request_id(given: &Value) -> Result<Value, Error> {
     let mut given = given.clone();
     let Some(own) = given.as_object_mut() else { return Ok(given) };
     let Some(id) = own.remove("request_id").filter(|id| !id.is_null()) else { return Ok(given) };
     let known = own.entry("client_request_id").or_insert(Value::Null);
     if !known.is_null() && *known != id {
-        let message = "'request_id' and 'client_request_id' are the same; name one";
-        return Err(Fault::usage(message));
+        let message = "'request_id' and 'client_request_id' mean the same; give one";
+        return Err(Error::usage(message));
     }
     *known = id;
     Ok(given)
 }
 
-/// Reads arguments, and says what is wrong with them in words one can act on.
-pub(super) fn read<A: DeserializeOwned>(verb: Verb, given: &Value) -> Result<A, Fault> {
+/// Reads arguments. Errors name the argument and the accepted values.
+pub(super) fn read<A: DeserializeOwned>(verb: Verb, given: &Value) -> Result<A, Error> {
     let (tool, schema) = (verb.tool(), verb.schema());
-    let wrong = |message: String| Fault::usage(format!("{tool}: {message}"));
+    let wrong = |message: String| Error::usage(format!("{tool}: {message}"));
     let Value::Object(given) = given else {
-        return Err(wrong("arguments are an object".to_owned()));
+        return Err(wrong("arguments must be an object".to_owned()));
     };
     let empty = Map::new();
     let properties = schema.get("properties").and_then(Value::as_object).unwrap_or(&empty);
@@ -312,20 +333,21 @@ pub(super) fn read<A: DeserializeOwned>(verb: Verb, given: &Value) -> Result<A, 
         .filter(|(_, value)| !value.is_null())
         .map(|(name, value)| (name.clone(), spelt(properties.get(name), value)))
         .collect();
-    let known =
-        |name: &str| [names::<A>(), &BESIDES, idle(verb)].iter().any(|names| names.contains(&name));
+    let known = |name: &str| {
+        [names::<A>(), &BESIDES, without_effect(verb)].iter().any(|names| names.contains(&name))
+    };
     if let Some(name) = given.keys().find(|name| !known(name)) {
         let names: Vec<&str> = properties.keys().map(String::as_str).collect();
         let (name, names) = (repeated(name), names.join(", "));
         let message = format!("{tool} takes no argument '{name}', only {names}");
-        return Err(Fault::usage(message));
+        return Err(Error::usage(message));
     }
     let required = schema.get("required").and_then(Value::as_array);
     for name in required.into_iter().flatten().filter_map(Value::as_str) {
         if !given.contains_key(name) && !given.contains_key(&snake(name)) {
             let choices = properties.get(name).map(form::choices).unwrap_or_default();
             let choices = if choices.is_empty() { String::new() } else { one_of(&choices) };
-            return Err(Fault::usage(format!("{tool} requires '{name}'{choices}")));
+            return Err(Error::usage(format!("{tool} requires '{name}'{choices}")));
         }
     }
     for (name, value) in given.iter().filter(|(name, _)| !READS_ITSELF.contains(&name.as_str())) {
@@ -344,20 +366,20 @@ pub(super) fn read<A: DeserializeOwned>(verb: Verb, given: &Value) -> Result<A, 
         match (form::Said::read(&error), culprit::<A>(&given)) {
             (form::Said::Ours(said), _) => wrong(said),
             (said, Some(name)) => wrong(said.about(name, &expected(&error))),
-            (_, None) => wrong("the arguments do not fit together".to_owned()),
+            (_, None) => wrong("these arguments cannot be combined".to_owned()),
         }
     })
 }
 
-/// What says by itself what is wrong with it.
+/// Arguments whose own reader reports errors.
 const READS_ITSELF: [&str; 6] = ["data", "entity", "filter", "patch", "since", "ttl"];
 
 fn one_of(choices: &[&str]) -> String {
     format!(" one of {}", choices.join(", "))
 }
 
-/// A value as it is spelt here: some callers put switches into a string first, and words of several
-/// parts are written with dashes at the command line.
+/// Normalizes a value: some callers send booleans as strings, and the command line writes words
+/// with dashes.
 fn spelt(property: Option<&Value>, value: &Value) -> Value {
     let (Some(property), Some(text)) = (property, value.as_str()) else { return value.clone() };
     let word = text.trim().replace('-', "_");
@@ -368,7 +390,7 @@ fn spelt(property: Option<&Value>, value: &Value) -> Value {
     }
 }
 
-/// The argument without which the others could be read.
+/// The argument that cannot be read: the others can be without it.
 fn culprit<A: DeserializeOwned>(given: &Map<String, Value>) -> Option<&str> {
     let is_culprit = |name: &&String| {
         let mut rest = given.clone();
@@ -378,7 +400,7 @@ fn culprit<A: DeserializeOwned>(given: &Map<String, Value>) -> Option<&str> {
     given.keys().find(is_culprit).map(String::as_str)
 }
 
-/// What the reader wanted instead, in plain words.
+/// The values the parser expected, in plain words.
 fn expected(error: &str) -> String {
     let wanted = error.rsplit("expected ").next().unwrap_or_default();
     let choices: Vec<&str> = wanted.split('`').skip(1).step_by(2).collect();
@@ -405,7 +427,7 @@ mod tests {
     use crate::memory::{coordinate, dispatch, harvest, loops, sweep};
     use std::collections::BTreeSet;
 
-    /// Other spellings of what stands in the schemas.
+    /// Accepted spellings, with the name in the schema.
     const SPELLINGS: [(&str, &str); 18] = [
         ("allow_outside", "allowOutside"),
         ("assignment_id", "assignmentId"),
@@ -427,7 +449,7 @@ mod tests {
         ("thread_id", "threadId"),
     ];
 
-    /// What the reader of a verb takes.
+    /// The names that the parser of a verb accepts.
     fn taken(verb: Verb) -> &'static [&'static str] {
         match verb {
             Verb::Work => names::<Work>(),
@@ -465,7 +487,7 @@ mod tests {
                 used.extend(own);
                 assert!(own.is_some(), "{} takes {name} and does not say so", verb.tool());
             }
-            for name in idle(verb) {
+            for name in without_effect(verb) {
                 assert!(!taken.contains(name), "{} takes {name} and ignores it", verb.tool());
             }
         }

@@ -1,4 +1,4 @@
-//! The board: who works on what, and what waits.
+//! The board: plans, claims, assignments, messages and agents at a glance.
 
 use althing_dialects::frugal::planning::called;
 use althing_dialects::memory::item::{brief, edited_by};
@@ -13,13 +13,13 @@ use super::claims::{self, Claim};
 use super::context::label;
 use super::ranking::open_plans;
 use super::session::Present;
-use crate::fault::Fault;
+use crate::error::Error;
 
-/// How many of each sort are listed.
+/// Longest list of each kind.
 const LISTED_MAX: usize = 100;
 
-/// Open plans with their claims, live claims, work that was given out, what waits for whom.
-pub(super) fn board(verbs: &Verbs<'_>, present: &Present) -> Result<Value, Fault> {
+/// Builds the board: open plans with their claims, live claims, assignments, handoffs and messages.
+pub(super) fn board(verbs: &Verbs<'_>, present: &Present) -> Result<Value, Error> {
     let live = claims::live(&present.state, present.now);
     let claims: Vec<Value> =
         live.iter().take(LISTED_MAX).map(|claim| claim.listed(present)).collect();
@@ -64,7 +64,7 @@ pub(super) fn board(verbs: &Verbs<'_>, present: &Present) -> Result<Value, Fault
     }))
 }
 
-/// Who has to do with a plan: those it was given to, and those who hold something for it.
+/// The agents who work on a plan: its assignees, and the holders of claims for it.
 fn at_it(claims: &[&Claim], given: &[&Record], now: Timestamp) -> Vec<String> {
     let mut by: Vec<String> = Vec::new();
     for record in given {
@@ -73,7 +73,7 @@ fn at_it(claims: &[&Claim], given: &[&Record], now: Timestamp) -> Vec<String> {
         let late = if record.is_overdue(now) { ", overdue" } else { "" };
         by.push(format!("{agent} ({}{late})", record.status));
     }
-    // What is held for an assignment is told with it.
+    // Claims of assignments are shown with the assignment.
     let is_given =
         |claim: &Claim| given.iter().any(|record| record.fields.claim == Some(claim.id.number));
     for claim in claims.iter().filter(|claim| !is_given(claim)) {
@@ -83,7 +83,7 @@ fn at_it(claims: &[&Claim], given: &[&Record], now: Timestamp) -> Vec<String> {
     by
 }
 
-/// The same in numbers.
+/// The board as counts.
 pub(super) fn summary(present: &Present) -> Value {
     json!({
         "kind": "board_summary",
@@ -111,7 +111,7 @@ fn rows(present: &Present, kind: Kind) -> Vec<Value> {
     live.take(LISTED_MAX).map(|record| marked(record, present.now)).collect()
 }
 
-/// One line, marked if nothing was heard of it for too long.
+/// One line of the board, marked if it is overdue.
 pub(super) fn marked(record: &Record, now: Timestamp) -> Value {
     let mut shown = row(record);
     if record.is_overdue(now) {
@@ -161,7 +161,7 @@ pub(super) fn row(record: &Record) -> Value {
     shown
 }
 
-/// The agents that were heard of within a day, without what only they may know.
+/// Other agents that were active within a day.
 fn others(verbs: &Verbs<'_>, present: &Present) -> Vec<Value> {
     let own = verbs.agent();
     let mut heard: Vec<_> = present

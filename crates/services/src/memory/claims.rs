@@ -1,4 +1,4 @@
-//! Claims: leases of the kernel, in the words of this dialect. Those of every door are seen.
+//! Claims: the kernel's leases as this dialect shows them, including those of other doors.
 
 use althing_dialects::frugal::planning::called;
 use althing_dialects::memory::entity;
@@ -13,17 +13,17 @@ use althing_kernel::{EntryId, Event, LeaseId, Principal, State, Surface, Timesta
 use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
 
+use super::hints::unknown;
 use super::session::Present;
 use super::trail::{WINDOW, entry_at, moment_of};
-use super::ways::unknown;
-use crate::fault::Fault;
+use crate::error::Error;
 
-/// How long a claim of this dialect lasts where nothing is said, in seconds.
+/// Default duration of a claim, in seconds.
 pub(super) const TTL_SECS: u64 = 4 * 60 * 60;
-/// A claim that was renewed or opened within so many seconds is young.
+/// Age up to which an opened or renewed claim is young, in seconds.
 const YOUNG_SECS: u64 = 30 * 60;
 
-/// A lease as a claim, live or over.
+/// A live or ended lease, as a claim.
 #[derive(Clone, Debug)]
 pub(super) struct Claim {
     pub(super) id: RecordId,
@@ -34,11 +34,11 @@ pub(super) struct Claim {
     pub(super) task: Option<String>,
     session: Option<String>,
     pub(super) lease: LeaseId,
-    opened_at: Timestamp,
+    pub(super) opened_at: Timestamp,
     pub(super) expires_at: Timestamp,
-    updated_at: Timestamp,
+    pub(super) updated_at: Timestamp,
     opened_by: EntryId,
-    /// The entries that opened and ended it, where the trail was read for it.
+    /// The entries that opened and ended it, if the trail was read.
     entry: Option<u64>,
     ended_by: Option<u64>,
     reason: Option<String>,
@@ -67,13 +67,13 @@ impl Claim {
         }
     }
 
-    /// What it covers, as one text.
+    /// Its surfaces, as one text.
     pub(super) fn scope(&self) -> String {
         let all: Vec<&str> = self.surfaces.iter().map(Surface::as_str).collect();
         all.join(", ")
     }
 
-    /// Whether it covers a part of what surfaces cover.
+    /// Whether it overlaps surfaces.
     pub(super) fn meets(&self, wanted: &Surfaces) -> bool {
         let any = |held: &Surface| wanted.as_slice().iter().any(|own| own.meets(held));
         self.surfaces.iter().any(any)
@@ -84,24 +84,24 @@ impl Claim {
         entity::id(Kind::Plan, self.task.as_deref()?).ok()
     }
 
+    /// The number of the entry that opened it.
+    pub(super) fn opened_in(&self, present: &Present) -> Result<Option<u64>, Error> {
+        if self.entry.is_some() {
+            return Ok(self.entry);
+        }
+        let kinds = [althing_kernel::Kind::LeaseOpened];
+        entry_at(&present.engine, self.opened_at, &kinds, Some(self.lease.as_str()))
+    }
+
     /// The claim as an item, with the number of the entry that opened it.
-    pub(super) fn item(&self, present: &Present) -> Result<Value, Fault> {
-        let entry = match self.entry {
-            Some(entry) => Some(entry),
-            None => entry_at(
-                &present.engine,
-                self.opened_at,
-                &[althing_kernel::Kind::LeaseOpened],
-                Some(self.lease.as_str()),
-            )?,
-        };
+    pub(super) fn item(&self, present: &Present) -> Result<Value, Error> {
         let mut item = self.listed(present);
-        item["provenance"]["entry"] = json!(entry);
+        item["provenance"]["entry"] = json!(self.opened_in(present)?);
         Ok(item)
     }
 
-    /// The same as one of many: the entry that opened it goes by its id, for which nobody has to
-    /// look into the trail.
+    /// The claim as an item of a list. The opening entry is named by its id, which needs no look-up
+    /// in the trail.
     pub(super) fn listed(&self, present: &Present) -> Value {
         let kind = if matches!(self.holder, Principal::User(_)) { "human" } else { "agent" };
         let holder = called(&self.holder);
@@ -143,7 +143,7 @@ impl Claim {
         item
     }
 
-    /// What is known of whoever holds it.
+    /// Whether its holder was active lately: `young`, `live` or `silent`.
     fn liveness(&self, present: &Present) -> &'static str {
         let heard = match &self.holder {
             Principal::Agent(name) => present.state.agent(name).map(|agent| agent.heard_at),
@@ -159,16 +159,15 @@ impl Claim {
         }
     }
 
-    /// Whether an entry after this one, which was recorded then, opened it.
-    fn is_opened_after(&self, present: &Present, seq: u64, at: Timestamp) -> Result<bool, Fault> {
+    /// Whether it was opened after the entry with this number and time.
+    fn is_opened_after(&self, present: &Present, seq: u64, at: Timestamp) -> Result<bool, Error> {
         if self.opened_at != at {
             return Ok(self.opened_at > at);
         }
-        let entry = self.item(present)?["provenance"]["entry"].as_u64();
-        Ok(entry.is_some_and(|entry| entry > seq))
+        Ok(self.opened_in(present)?.is_some_and(|entry| entry > seq))
     }
 
-    /// A change of it in few words.
+    /// A short description of a change to it.
     pub(super) fn change(&self) -> Value {
         let mut shown = self.conflict();
         shown["status"] = json!(self.status);
@@ -176,7 +175,7 @@ impl Claim {
         shown
     }
 
-    /// In the way of somebody, in few words.
+    /// A short description for somebody it conflicts with.
     pub(super) fn conflict(&self) -> Value {
         json!({
             "id": self.id.to_string(),
@@ -217,7 +216,7 @@ pub(super) fn overlapping(present: &Present, wanted: &Surfaces) -> Vec<Claim> {
     met.into_iter().rev().map(|(id, lease)| Claim::live(lease, id)).collect()
 }
 
-/// The claims of others that are in the way of surfaces, newest first.
+/// Claims of others that overlap surfaces, newest first.
 pub(super) fn in_the_way(present: &Present, own: &Principal, wanted: &Surfaces) -> Vec<Claim> {
     let mut met = overlapping(present, wanted);
     met.retain(|claim| claim.holder != *own);
@@ -230,8 +229,8 @@ pub(super) fn by_epoch(present: &Present, epoch: u64) -> Option<Claim> {
     lease.is_live(present.now).then(|| Claim::live(lease, id))
 }
 
-/// The claims that ended lately, newest first.
-pub(super) fn ended(present: &Present) -> Result<Vec<Claim>, Fault> {
+/// Claims that ended recently, newest first.
+pub(super) fn ended(present: &Present) -> Result<Vec<Claim>, Error> {
     use althing_kernel::Kind::{
         LeaseExpired, LeaseForced, LeaseOpened, LeaseReleased, LeaseRenewed,
     };
@@ -255,9 +254,9 @@ pub(super) fn ended(present: &Present) -> Result<Vec<Claim>, Fault> {
     Ok(over.collect())
 }
 
-/// The claims that were opened after an entry, and those that ended after it, newest first. How claims
-/// ended is looked for in the newest entries only.
-pub(super) fn since(present: &Present, seq: u64) -> Result<(Vec<Claim>, Vec<Claim>), Fault> {
+/// Claims opened after an entry, and claims ended after it, newest first. Ended claims are searched
+/// in the newest entries only.
+pub(super) fn since(present: &Present, seq: u64) -> Result<(Vec<Claim>, Vec<Claim>), Error> {
     let at = match seq {
         0 => Timestamp::default(),
         _ => moment_of(&present.engine, seq)?.unwrap_or(present.now),
@@ -277,7 +276,7 @@ pub(super) fn since(present: &Present, seq: u64) -> Result<(Vec<Claim>, Vec<Clai
     Ok((opened, ended))
 }
 
-/// Takes in what an entry says of a lease.
+/// Applies an entry about a lease to the known claims.
 fn take(known: &mut BTreeMap<u64, Claim>, seq: u64, entry: &althing_kernel::Stamped) {
     let mut end = |epoch: u64, status: Status, reason: Option<String>| {
         if let Some(claim) = known.get_mut(&epoch) {
@@ -324,11 +323,11 @@ fn take(known: &mut BTreeMap<u64, Claim>, seq: u64, entry: &althing_kernel::Stam
 pub(super) enum Found {
     /// It is known, live or over.
     Known(Box<Claim>),
-    /// It is over for so long that only the trail remembers how.
+    /// It ended before the part of the trail that is searched.
     Over,
 }
 
-pub(super) fn find(present: &Present, id: RecordId) -> Result<Found, Fault> {
+pub(super) fn find(present: &Present, id: RecordId) -> Result<Found, Error> {
     if let Some(claim) = by_epoch(present, id.number) {
         return Ok(Found::Known(Box::new(claim)));
     }
@@ -339,17 +338,17 @@ pub(super) fn find(present: &Present, id: RecordId) -> Result<Found, Fault> {
     Ok(over.map_or(Found::Over, |claim| Found::Known(Box::new(claim))))
 }
 
-/// The surfaces of a scope: paths or globs with commas between.
-pub(super) fn surfaces(scope: &str) -> Result<Surfaces, Fault> {
+/// Parses a scope: paths or globs, separated by commas.
+pub(super) fn surfaces(scope: &str) -> Result<Surfaces, Error> {
     let unusable = |error: &dyn std::fmt::Display| {
         let message = format!("scope {scope:?}: {error}");
-        Fault::usage(format!("{message}; write paths or globs below the root, with commas between"))
+        Error::usage(format!("{message}; write paths or globs below the root, with commas between"))
     };
     let list: Result<Vec<Surface>, _> = split(scope).into_iter().map(Surface::new).collect();
     Surfaces::new(list.map_err(|error| unusable(&error))?).map_err(|error| unusable(&error))
 }
 
-/// The parts of a comma list; commas in braces belong to their glob.
+/// Splits a list at commas, except within braces of a glob.
 fn split(scope: &str) -> Vec<&str> {
     let (mut parts, mut depth, mut from) = (Vec::new(), 0_i32, 0);
     for (at, c) in scope.char_indices() {
@@ -367,15 +366,15 @@ fn split(scope: &str) -> Vec<&str> {
     parts.into_iter().map(str::trim).filter(|part| !part.is_empty()).collect()
 }
 
-/// What is to be opened for a claim: its scope, what for, and for how long.
+/// Builds the command that opens a claim.
 pub(super) fn open(
     surfaces: Surfaces,
     purpose: Option<&str>,
     plan: Option<RecordId>,
     lasting: Option<&Value>,
-) -> Result<Open, Fault> {
-    let secs = lasting.map_or(Ok(TTL_SECS), |value| ttl("ttl", value)).map_err(Fault::usage)?;
-    let ttl = Ttl::new(secs.into()).map_err(|error| Fault::usage(error.to_string()))?;
+) -> Result<Open, Error> {
+    let secs = lasting.map_or(Ok(TTL_SECS), |value| ttl("ttl", value)).map_err(Error::usage)?;
+    let ttl = Ttl::new(secs.into()).map_err(|error| Error::usage(error.to_string()))?;
     Ok(Open {
         purpose: purpose.map(Text::lossy),
         replace: false,
@@ -387,33 +386,37 @@ pub(super) fn open(
     })
 }
 
+/// A claim to create, with the author the caller named.
+pub(super) struct Creation {
+    pub(super) open: Open,
+    pub(super) author: Option<String>,
+}
+
 /// Reads the data of a claim that is to be created.
-pub(super) fn read(data: &Map<String, Value>) -> Result<Open, Fault> {
+pub(super) fn read(data: &Map<String, Value>) -> Result<Creation, Error> {
     let known = ["scope", "paths", "text", "description", "plan_id", "ttl", "tags", "author"];
     if let Some(name) = data.keys().find(|name| !known.contains(&name.as_str())) {
         let message = format!("a claim has no field '{name}' to be set, only {}", known.join(", "));
-        return Err(Fault::usage(message));
+        return Err(Error::usage(message));
     }
     let text = |name: &str| data.get(name).and_then(Value::as_str);
     let surfaces = match (text("scope"), data.get("paths")) {
         (Some(scope), _) => surfaces(scope)?,
-        (None, Some(paths)) => surfaces(&texts("paths", paths).map_err(Fault::usage)?.join(","))?,
-        (None, None) => return Err(Fault::usage("a claim requires 'scope'")),
+        (None, Some(paths)) => surfaces(&texts("paths", paths).map_err(Error::usage)?.join(","))?,
+        (None, None) => return Err(Error::usage("a claim requires 'scope'")),
     };
     let plan = text("plan_id").map(|plan| entity::id(Kind::Plan, plan)).transpose();
     let purpose = text("text").or(text("description"));
-    open(surfaces, purpose, plan.map_err(Fault::usage)?, data.get("ttl"))
+    let open = open(surfaces, purpose, plan.map_err(Error::usage)?, data.get("ttl"))?;
+    Ok(Creation { open, author: text("author").map(str::to_owned) })
 }
 
-/// Says what a claim that the caller goes on with is not changed to.
+/// A warning if a reused claim is held for another plan than the one requested.
 pub(super) fn unchanged(claim: &Claim, wanted: &Open) -> Option<String> {
     let task = wanted.task.as_ref().map(Text::as_str)?;
     if claim.task.as_deref() == Some(task) {
         return None;
     }
     let held = claim.task.as_deref().unwrap_or("no plan");
-    Some(format!(
-        "{} is held for {held}, and stays so: release it and claim again for {task}",
-        claim.id
-    ))
+    Some(format!("{} stays claimed for {held}: release it and claim again for {task}", claim.id))
 }

@@ -1,4 +1,4 @@
-//! The guard of the working tree: what nobody committed is in no worktree, so it is not handed out.
+//! Refuses to hand out work on uncommitted files: a new worktree would not have them.
 
 use althing_dialects::memory::lane::RESULT_FILE;
 use althing_dialects::memory::words::counted;
@@ -12,17 +12,17 @@ use serde_json::json;
 use super::Verbs;
 use super::coordinate::Coordinate;
 use super::lanes::Lane;
-use crate::fault::Fault;
+use crate::error::Error;
 
-/// How many files are named that are not committed.
+/// Most uncommitted files that are named.
 const SHOWN_MAX: usize = 20;
-/// Folders of tools, which are no work; the last two are this one's.
+/// Folders of tools, which do not count as work; the last two are Althing's.
 const TOOL_FOLDERS: [&str; 7] =
     [".brainclaw", ".git", ".claude", ".cursor", ".codex", ".althing", ".planning"];
 
 impl Verbs<'_> {
-    /// The commit that work is to start from, if a name for one was given.
-    fn start(&self, args: &Coordinate) -> Result<Option<String>, Fault> {
+    /// The commit to start from, if `ref` names one.
+    fn start(&self, args: &Coordinate) -> Result<Option<String>, Error> {
         let Some(name) = &args.reference else { return Ok(None) };
         let git = self
             .context
@@ -30,12 +30,12 @@ impl Verbs<'_> {
             .is_git
             .then(|| Git::new(&self.context.setup().root, &self.shown()));
         let commit = git.and_then(|git| git.resolved(name));
-        let unknown = || Fault::usage(format!("'ref': {name:?} names no commit of this project"));
+        let unknown = || Error::usage(format!("'ref': {name:?} names no commit of this project"));
         commit.map(Some).ok_or_else(unknown)
     }
 
-    /// What is wanted, with the commit to start from for whoever does it.
-    pub(super) fn task_from(&self, args: &Coordinate, task: &str) -> Result<String, Fault> {
+    /// The task, with the commit to start from.
+    pub(super) fn task_from(&self, args: &Coordinate, task: &str) -> Result<String, Error> {
         Ok(match (self.start(args)?, &args.reference) {
             (Some(commit), Some(name)) => {
                 format!("{task}\n\nStart from commit {commit} ({name}).")
@@ -44,9 +44,8 @@ impl Verbs<'_> {
         })
     }
 
-    /// Refuses to hand out files with changes that nobody committed. Work that names no path may
-    /// need any file.
-    pub(super) fn check_clean(&self, args: &Coordinate, lanes: &[Lane]) -> Result<(), Fault> {
+    /// Refuses lanes whose scope has uncommitted changes. A lane without a scope covers all files.
+    pub(super) fn check_clean(&self, args: &Coordinate, lanes: &[Lane]) -> Result<(), Error> {
         let start = self.start(args)?;
         if !self.context.setup().is_git || args.allow_dirty || start.is_some() {
             return Ok(());
@@ -85,12 +84,13 @@ impl Verbs<'_> {
         let more = if dirty.len() > first.len() { ", …" } else { "" };
         let message = format!(
             "{}{whose} {are} not committed ({}{more}), so a worktree would not have {them}: commit \
-             {them}, {way}name a 'ref' to start from, or say 'allow_dirty'",
+             {them}, {way}name a 'ref' to start from, or set 'allow_dirty'",
             counted(dirty.len(), "file"),
             first.join(", ")
         );
-        let details = json!({ "code": "dirty_working_tree", "files": shown, "total": dirty.len() });
-        let fault = Fault::refused(Rule::LaneCommitted, message).with(details);
-        Err(self.on_record("memory.offer", fault))
+        let details = json!({ "files": shown, "total": dirty.len() });
+        let error = Error::refused(Rule::LaneCommitted, message).with(details);
+        let error = error.with_code("dirty_working_tree");
+        Err(self.on_record("memory.offer", error))
     }
 }

@@ -1,4 +1,4 @@
-//! `context`: what is shared, to be read.
+//! `context`: read-only views of the shared state.
 
 use althing_dialects::frugal::planning::called;
 use althing_dialects::memory::PROTOCOL;
@@ -21,23 +21,23 @@ use super::ranking::{Wanted, density, path_of, stale};
 use super::session::Present;
 use super::trail::{entry_at, first_from, moment_of};
 use super::{Verb, Verbs, board};
-use crate::fault::Fault;
+use crate::error::Error;
 
-/// How many items are selected where nothing is said.
+/// Default number of selected items.
 const ITEMS_DEFAULT: usize = 20;
-/// The most items.
+/// Most selected items.
 const ITEMS_MAX: usize = 500;
-/// How many changes are listed at most.
+/// Most changes in a list.
 const CHANGES_MAX: usize = 200;
-/// What ids of sessions begin with, here and elsewhere.
+/// Prefixes of session ids, here and in other implementations.
 const SESSIONS: [&str; 2] = ["ws_", "sess_"];
-/// The shape of what is selected.
+/// The format of selected items.
 const SCHEMA: &str = "althing.memory/1";
 
 impl Verbs<'_> {
-    pub(super) fn context(&self, args: &Context, given: &Value) -> Result<Value, Fault> {
+    pub(super) fn context(&self, args: &Context, given: &Value) -> Result<Value, Error> {
         let chars = args.chars_max.unwrap_or(CHARS_DEFAULT);
-        let budget = Budget::new(chars, args.budget_tokens).map_err(Fault::usage)?;
+        let budget = Budget::new(chars, args.budget_tokens).map_err(Error::usage)?;
         let present = self.present()?;
         let mut answer = match args.kind {
             Sight::Memory => self.memory(&present, args)?,
@@ -48,15 +48,15 @@ impl Verbs<'_> {
         };
         if let Some(warning) = ignored(Verb::Context, given) {
             match answer.get_mut("warnings").and_then(Value::as_array_mut) {
-                Some(told) => told.push(warning.into()),
+                Some(list) => list.push(warning.into()),
                 None => answer["warnings"] = json!([warning]),
             }
         }
         Ok(budget.shorten(answer))
     }
 
-    /// Facts about where the caller works. Nothing is changed for them.
-    fn execution(&self, present: &Present) -> Result<Value, Fault> {
+    /// The caller's environment: project, branch, platform, session and claims.
+    fn execution(&self, present: &Present) -> Result<Value, Error> {
         let own = self.principal();
         let own_claims = claims::held_by(&present.state, present.now, &own);
         let own_claims: Vec<Value> = own_claims.iter().map(Claim::conflict).collect();
@@ -92,8 +92,8 @@ impl Verbs<'_> {
         }))
     }
 
-    /// What is remembered, most relevant first.
-    fn memory(&self, present: &Present, args: &Context) -> Result<Value, Fault> {
+    /// Records ranked for a path or a task, most relevant first.
+    fn memory(&self, present: &Present, args: &Context) -> Result<Value, Error> {
         let path = args.path.as_deref().map(path_of).transpose()?;
         let limit = within("maxItems", args.items_max, ITEMS_MAX)?.unwrap_or(ITEMS_DEFAULT);
         let (selected, has_more) = self.select(
@@ -119,7 +119,7 @@ impl Verbs<'_> {
     }
 }
 
-/// Where a delta begins: after an entry, or at a moment.
+/// The start of a delta: after an entry, or at a time.
 struct Start {
     after: Option<u64>,
     from: Option<Timestamp>,
@@ -129,14 +129,14 @@ struct Start {
 }
 
 impl Start {
-    /// Where a delta begins that is asked for so.
-    fn find(present: &Present, since: &str) -> Result<Start, Fault> {
+    /// Reads the start of a delta from `since`.
+    fn find(present: &Present, since: &str) -> Result<Start, Error> {
         let plain = since.strip_prefix('#').unwrap_or(since);
         if !plain.is_empty() && plain.bytes().all(|byte| byte.is_ascii_digit()) {
             let end = present.state.seq();
             let Some(seq) = plain.parse().ok().filter(|seq| *seq <= end) else {
-                let message = format!("the trail ends with entry {end}, before {plain}");
-                return Err(Fault::usage(format!("'since': {message}; {FORMS}")));
+                let message = format!("the trail ends at entry {end}, before {plain}");
+                return Err(Error::usage(format!("'since': {message}; {FORMS}")));
             };
             return Ok(Start::at(Some(seq), None, "trail_number"));
         }
@@ -149,12 +149,12 @@ impl Start {
             return Ok(Start::at(None, Some(at), "duration"));
         }
         if !SESSIONS.iter().any(|prefix| since.starts_with(prefix)) {
-            return Err(Fault::usage(format!(
-                "'since': {:?} is no moment; {FORMS}",
+            return Err(Error::usage(format!(
+                "'since': {:?} is not a time; {FORMS}",
                 repeated(since)
             )));
         }
-        // Ids of sessions begin with their time, so those that are over are found as well.
+        // Session ids begin with their time, so ended sessions are found as well.
         let session = Some(since.chars().take(64).collect::<String>());
         let kinds = [althing_kernel::Kind::SessionOpened];
         if let Some(at) = moment::of_id(since)
@@ -162,7 +162,7 @@ impl Start {
         {
             return Ok(Start { session, ..Start::at(Some(seq), Some(at), "session") });
         }
-        // What is not known is answered with everything, and said to be.
+        // An unknown session is answered with all changes and a warning.
         let start = Start::at(Some(0), None, "unknown_session");
         Ok(Start { session, is_known: false, ..start })
     }
@@ -171,8 +171,8 @@ impl Start {
         Start { after, from, source, session: None, is_known: true }
     }
 
-    /// The entry after which it begins.
-    fn entry(&self, present: &Present) -> Result<u64, Fault> {
+    /// The number of the entry after which it begins.
+    fn entry(&self, present: &Present) -> Result<u64, Error> {
         let (None, Some(from)) = (self.after, self.from) else {
             return Ok(self.after.unwrap_or(0));
         };
@@ -185,10 +185,10 @@ impl Start {
     }
 }
 
-/// What changed.
-fn delta(present: &Present, args: &Context, me: &Principal) -> Result<Value, Fault> {
+/// The delta view: records, claims and archived records since a point.
+fn delta(present: &Present, args: &Context, me: &Principal) -> Result<Value, Error> {
     let Some(since) = args.since.as_deref().map(str::trim).filter(|text| !text.is_empty()) else {
-        return Err(Fault::usage(format!("delta requires 'since': {FORMS}")));
+        return Err(Error::usage(format!("delta requires 'since': {FORMS}")));
     };
     let start = Start::find(present, since)?;
     let changed = changed_since(present, start.from, start.after);
@@ -234,14 +234,14 @@ fn delta(present: &Present, args: &Context, me: &Principal) -> Result<Value, Fau
         let session = start.session.unwrap_or_default();
         answer["session_known"] = false.into();
         answer["warnings"] =
-            json!([format!("there is no session {session} here; this is everything there is")]);
+            json!([format!("session {session} is unknown; all changes are listed")]);
     }
     Ok(answer)
 }
 
-/// What was archived since, newest first. Of a trap nobody can say any more whether it was private, so
-/// it is told to whoever archived it and to people.
-fn archived(present: &Present, me: &Principal, first: u64) -> Result<Vec<Value>, Fault> {
+/// Records archived since an entry, newest first. An archived trap may have been private, so other
+/// agents do not see it.
+fn archived(present: &Present, me: &Principal, first: u64) -> Result<Vec<Value>, Error> {
     let asked = TrailQuery {
         after: Some(first),
         kinds: vec![althing_kernel::Kind::MemoryArchived],
@@ -249,7 +249,7 @@ fn archived(present: &Present, me: &Principal, first: u64) -> Result<Vec<Value>,
         last: true,
         ..TrailQuery::default()
     };
-    let mut told = Vec::new();
+    let mut list = Vec::new();
     for found in asked.find(&mut *present.engine.reader()?)?.iter().rev() {
         let entry = &found.entry.stamped;
         let (Event::MemoryArchived(body), Actor::Principal(by)) =
@@ -261,15 +261,15 @@ fn archived(present: &Present, me: &Principal, first: u64) -> Result<Vec<Value>,
         if body.id.kind == Kind::Trap && is_agent && by != me {
             continue;
         }
-        told.push(json!({
+        list.push(json!({
             "id": body.id.to_string(), "short_label": body.id.label(), "by": called(by),
             "reason": body.reason, "at": utc(entry.at), "entry": found.entry.seq,
         }));
     }
-    Ok(told)
+    Ok(list)
 }
 
-/// What changed since, newest first.
+/// Records changed since a time or an entry, newest first.
 pub(super) fn changed_since(
     present: &Present,
     from: Option<Timestamp>,
@@ -280,7 +280,7 @@ pub(super) fn changed_since(
     memory.changed_since(after.unwrap_or(0)).take_while(newer).collect()
 }
 
-/// A change in few words.
+/// A short description of a changed record.
 pub(super) fn change(record: &Record, after: Option<u64>, from: Option<Timestamp>) -> Value {
     let is_new = match (after, from) {
         (Some(after), _) => record.created_seq > after,
@@ -301,7 +301,7 @@ pub(super) fn change(record: &Record, after: Option<u64>, from: Option<Timestamp
     })
 }
 
-/// Whether a kind is shown on boards.
+/// The name of the count of a kind.
 pub(super) fn label(kind: Kind) -> String {
     format!("open_{kind}s")
 }

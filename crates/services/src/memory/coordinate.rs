@@ -19,18 +19,18 @@ use serde_json::{Value, json};
 use super::Verbs;
 use super::harvest::report;
 use super::lanes::{
-    Key, Lane, Obstacle, collide, delivery, id_of, known_agent, met, others, record, shown,
+    Delivery, Key, Lane, Obstacle, collide, delivery, id_of, known_agent, others, record, shown,
     surfaces,
 };
 use super::session::Present;
-use crate::fault::Fault;
+use crate::error::Error;
 
-/// How many agents are asked if none are named.
+/// Number of agents that are asked if none are named.
 const IMPLICIT_MAX: usize = 3;
-/// How many agents one request may name.
+/// Most agents that one request may name.
 const TARGETS_MAX: usize = 32;
 
-/// What to bring about.
+/// The purpose of a `coordinate` call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum Aim {
@@ -58,7 +58,7 @@ impl Aim {
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 pub(super) struct Coordinate {
     pub(super) intent: Aim,
-    /// What is wanted.
+    /// The task.
     #[serde(default)]
     pub(super) task: String,
     #[serde(rename = "targetAgents", alias = "target_agents", default)]
@@ -90,12 +90,12 @@ pub(super) struct Coordinate {
     /// Work from this commit, whatever is not committed.
     #[serde(rename = "ref")]
     pub(super) reference: Option<String>,
-    /// Repeating it repeats nothing.
+    /// Makes retries safe.
     pub(super) client_request_id: Option<String>,
 }
 
 impl Coordinate {
-    /// With nothing said but this.
+    /// A request with defaults for everything else.
     pub(super) fn plain(intent: Aim, allow_dirty: bool) -> Self {
         Coordinate {
             intent,
@@ -116,7 +116,7 @@ impl Coordinate {
     }
 }
 
-/// Hosts write switches as words.
+/// Reads a boolean; some hosts send it as a string.
 fn switch<'de, D: serde::Deserializer<'de>>(reader: D) -> Result<bool, D::Error> {
     match Value::deserialize(reader)? {
         Value::Bool(on) => Ok(on),
@@ -126,16 +126,16 @@ fn switch<'de, D: serde::Deserializer<'de>>(reader: D) -> Result<bool, D::Error>
     }
 }
 
-/// The agents that are meant, and what stands against the others.
+/// The target agents, and the names that are no agents.
 struct Targets {
     agents: Vec<AgentName>,
     obstacles: Vec<Obstacle>,
 }
 
 impl Verbs<'_> {
-    pub(super) fn coordinate(&self, args: &Coordinate, given: &Value) -> Result<Value, Fault> {
+    pub(super) fn coordinate(&self, args: &Coordinate, given: &Value) -> Result<Value, Error> {
         if args.task.trim().is_empty() && !matches!(args.intent, Aim::Reroute | Aim::Summarize) {
-            return Err(Fault::usage("bclaw_coordinate requires 'task'"));
+            return Err(Error::usage("bclaw_coordinate requires 'task'"));
         }
         let key = Key::new(args.client_request_id.as_deref(), given);
         if !matches!(args.intent, Aim::Assign | Aim::Summarize) {
@@ -152,12 +152,12 @@ impl Verbs<'_> {
         }
     }
 
-    /// Who is meant: those who are named, else others who are known, a few of them.
-    fn targets(&self, present: &Present, args: &Coordinate, key: &Key) -> Result<Targets, Fault> {
+    /// The target agents: the named ones, else a few of the others, most recently active first.
+    fn targets(&self, present: &Present, args: &Coordinate, key: &Key) -> Result<Targets, Error> {
         let state = &present.state;
         let mut found = Targets { agents: Vec::new(), obstacles: Vec::new() };
         if args.targets.len() > TARGETS_MAX {
-            return Err(Fault::usage(format!("at most {TARGETS_MAX} agents are named at once")));
+            return Err(Error::usage(format!("at most {TARGETS_MAX} agents are named at once")));
         }
         let named = args.targets.iter().chain(args.scopes.keys());
         for text in named {
@@ -170,7 +170,7 @@ impl Verbs<'_> {
         if args.targets.is_empty() && args.scopes.is_empty() {
             let (own, me) = (self.agent(), self.principal());
             let mut live: Vec<_> = others(state, own.as_ref()).collect();
-            // A request that is repeated means those it meant before.
+            // A repeated request goes to the same agents as before.
             let meant = |name: &AgentName| key.has_answer(state, &me, present.now, name.as_str());
             if live.iter().any(|(name, _)| meant(name)) {
                 live.retain(|(name, _)| meant(name));
@@ -180,16 +180,16 @@ impl Verbs<'_> {
             found.agents.extend(agents);
         }
         if found.agents.is_empty() && found.obstacles.is_empty() {
-            return Err(Fault::usage("there is no other agent; name one in 'targetAgents'"));
+            return Err(Error::usage("there is no other agent; name one in 'targetAgents'"));
         }
         Ok(found)
     }
 
-    fn assign(&self, args: &Coordinate, key: &Key) -> Result<Value, Fault> {
+    fn assign(&self, args: &Coordinate, key: &Key) -> Result<Value, Error> {
         let present = self.present()?;
         let state = &present.state;
         if args.targets.is_empty() && args.scopes.is_empty() {
-            return Err(Fault::usage("assign names the agents in 'targetAgents'"));
+            return Err(Error::usage("assign requires 'targetAgents'"));
         }
         let targets = self.targets(&present, args, key)?;
         let sent = if let Some(before) = self.offered_before(key)? {
@@ -198,12 +198,12 @@ impl Verbs<'_> {
             let lanes = self.lanes(state, args, &targets.agents)?;
             let colliding = collide(&lanes);
             if !colliding.is_empty() {
-                let named: Vec<String> = colliding.iter().map(met).collect();
+                let named: Vec<String> = colliding.iter().map(ToString::to_string).collect();
                 let message =
                     format!("these lanes would collide: {}; nothing was offered", named.join("; "));
-                let details = json!({ "code": "lanes_collide", "collisions": colliding });
-                let fault = Fault::collision(message).with(details);
-                return Err(self.on_record("memory.offer", fault));
+                let details = json!({ "collisions": colliding });
+                let error = Error::collision(message).with(details).with_code("lanes_collide");
+                return Err(self.on_record("memory.offer", error));
             }
             self.check_clean(args, &lanes)?;
             self.offer(&lanes, key)?
@@ -213,7 +213,7 @@ impl Verbs<'_> {
         let mut facade = Facade::new(Aim::Assign.name());
         conclude(&mut facade, &obstacles, sent.delivered.len())?;
         facade.result("selected_targets", targets.agents.iter().map(shown).collect::<Vec<_>>());
-        told(&mut facade, sent.delivered);
+        report_deliveries(&mut facade, &sent.delivered);
         facade.next(
             "bclaw_coordinate",
             json!({ "intent": "summarize" }),
@@ -227,7 +227,7 @@ impl Verbs<'_> {
         state: &State,
         args: &Coordinate,
         agents: &[AgentName],
-    ) -> Result<Vec<Lane>, Fault> {
+    ) -> Result<Vec<Lane>, Error> {
         let plan = args.plan.as_deref().map(|text| record(state, Kind::Plan, text)).transpose()?;
         let worktree = match &args.worktree {
             Some(path) => Some(self.checked_worktree(path)?),
@@ -254,17 +254,17 @@ impl Verbs<'_> {
         agents.iter().map(lane).collect()
     }
 
-    /// A worktree that a lane can be harvested from later.
-    fn checked_worktree(&self, path: &str) -> Result<String, Fault> {
+    /// Checks that a worktree can be harvested later.
+    fn checked_worktree(&self, path: &str) -> Result<String, Error> {
         let absolute = self.context.setup().root.join(path);
         let text = absolute.to_string_lossy().into_owned();
         match Worktree::open(&self.context.setup().root, &text, &self.shown()) {
             Ok(_) => Ok(text),
-            Err(why) => Err(Fault::usage(format!("worktree {path}: {why}"))),
+            Err(why) => Err(Error::usage(format!("worktree {path}: {why}"))),
         }
     }
 
-    fn consult(&self, args: &Coordinate, key: &Key) -> Result<Value, Fault> {
+    fn consult(&self, args: &Coordinate, key: &Key) -> Result<Value, Error> {
         let present = self.present()?;
         let targets = self.targets(&present, args, key)?;
         let thread = args.thread.clone().unwrap_or_else(|| key.thread(present.now));
@@ -279,14 +279,14 @@ impl Verbs<'_> {
         Ok(facade.answer())
     }
 
-    /// Creates a record that says what is to be done.
+    /// Creates a record with the task as its text.
     fn created(
         &self,
         kind: Kind,
         args: &Coordinate,
         fields: Fields,
         request_id: Option<&str>,
-    ) -> Result<RecordId, Fault> {
+    ) -> Result<RecordId, Error> {
         let create = Create {
             fields,
             kind,
@@ -294,15 +294,15 @@ impl Verbs<'_> {
             request_id: request_id.map(label).transpose()?,
             status: None,
             tags: Tags::default(),
-            text: Text::new(&args.task).map_err(Fault::unreadable)?,
+            text: Text::new(&args.task).map_err(Error::unreadable)?,
         };
         match self.execute(Command::MemoryCreate(Box::new(create)))? {
             MemoryReply::Record(made) => Ok(made.id),
-            other => Err(Fault::unexpected(&other)),
+            other => Err(Error::unexpected(&other)),
         }
     }
 
-    /// A message that binds nobody to anything.
+    /// Sends the task to an agent as a message that needs no acknowledgement.
     fn write_to(
         &self,
         facade: &mut Facade,
@@ -310,7 +310,7 @@ impl Verbs<'_> {
         agent: &AgentName,
         thread: &str,
         key: &Key,
-    ) -> Result<Value, Fault> {
+    ) -> Result<Value, Error> {
         let plan = args.plan.as_ref().map(|plan| id_of(Kind::Plan, plan)).transpose()?;
         let fields = Fields {
             to: Some(label(agent.as_str())?),
@@ -325,16 +325,15 @@ impl Verbs<'_> {
         Ok(json!({
             "agent": shown(agent), "message_id": id, "channel": "inbox",
             "execution_status": "inbox_only",
-            "execution_reason": "a question is read when the agent next looks",
+            "execution_reason": "the agent reads the question when it next looks",
         }))
     }
 
-    /// Asks others to look at something: a candidate to decide on, a message to each, and a loop
-    /// if one is wanted.
-    fn review(&self, args: &Coordinate, key: &Key) -> Result<Value, Fault> {
+    /// Asks agents for a review: creates a candidate, a message to each, and a loop if requested.
+    fn review(&self, args: &Coordinate, key: &Key) -> Result<Value, Error> {
         let present = self.present()?;
         let targets = self.targets(&present, args, key)?;
-        // Files and commits may have changed since it was asked for first.
+        // Files and commits may have changed since the first request.
         let task = if let Some(task) = self.reviewed_before(&present, key) {
             task
         } else {
@@ -352,7 +351,7 @@ impl Verbs<'_> {
         let fields = Fields {
             candidate_type: Some(CandidateType::Handoff),
             origin: Some(label("review")?),
-            scope: scope.map_err(Fault::unreadable)?,
+            scope: scope.map_err(Error::unreadable)?,
             ..Fields::default()
         };
         let part = key.part("candidate");
@@ -375,7 +374,7 @@ impl Verbs<'_> {
         Ok(facade.answer())
     }
 
-    /// What the same request had looked at before, if it did.
+    /// The task of the review that the same request started before, if any.
     fn reviewed_before(&self, present: &Present, key: &Key) -> Option<String> {
         let id = Label::new(&key.part("candidate")?).ok()?;
         match present.state.memory().answered(&self.principal(), &id, present.now)? {
@@ -384,8 +383,8 @@ impl Verbs<'_> {
         }
     }
 
-    /// Thinking together is a loop.
-    fn ideate(&self, args: &Coordinate, key: &Key) -> Result<Value, Fault> {
+    /// Opens an ideation loop and sends a message to each agent.
+    fn ideate(&self, args: &Coordinate, key: &Key) -> Result<Value, Error> {
         let present = self.present()?;
         let targets = self.targets(&present, args, key)?;
         let thread = args.thread.clone().unwrap_or_else(|| key.thread(present.now));
@@ -403,26 +402,25 @@ impl Verbs<'_> {
         Ok(facade.answer())
     }
 
-    /// Takes work from one agent and offers it to another, in one step of the kernel: the claim
-    /// comes back to whoever dispatches, for the next to take over.
-    fn reroute(&self, args: &Coordinate, key: &Key) -> Result<Value, Fault> {
+    /// Takes an assignment from one agent and offers it to another, with one command. The claim
+    /// returns to the dispatcher until the next agent accepts.
+    fn reroute(&self, args: &Coordinate, key: &Key) -> Result<Value, Error> {
         let present = self.present()?;
         let state = &present.state;
         let Some(text) = &args.assignment else {
-            return Err(Fault::usage("reroute names the assignment in 'assignmentId'"));
+            return Err(Error::usage("reroute requires 'assignmentId'"));
         };
         let old = record(state, Kind::Assignment, text)?;
         let targets = self.targets(&present, args, key)?;
         let [agent] = targets.agents.as_slice() else {
             let details: Vec<Value> = targets.obstacles.iter().map(Obstacle::shown).collect();
-            let message = "reroute names one agent who is known in 'targetAgents'";
-            let fault = match targets.obstacles.first() {
-                Some(unknown) => unknown.fault(format!("{message}: {}", unknown.message)),
-                None => Fault::usage(message),
+            let message = "reroute requires one known agent in 'targetAgents'";
+            let error = match targets.obstacles.first() {
+                Some(unknown) => unknown.error(format!("{message}: {}", unknown.message)),
+                None => Error::usage(message),
             };
-            return Err(
-                fault.with(json!({ "code": "agent_validation_failed", "skipped": details }))
-            );
+            let error = error.with(json!({ "skipped": details }));
+            return Err(error.with_code("agent_validation_failed"));
         };
         let kept = [
             ("scope", &args.scope),
@@ -431,14 +429,13 @@ impl Verbs<'_> {
             ("ref", &args.reference),
         ];
         if let Some((name, _)) = kept.iter().find(|(_, given)| given.is_some()) {
-            let message = "reroute gives the same work to another: its scope, lane, thread and \
-                           beginning stay";
-            return Err(Fault::usage(format!("{message}; leave out '{name}'")));
+            let message = "reroute keeps the scope, lane, thread and commit of the work";
+            return Err(Error::usage(format!("{message}; leave out '{name}'")));
         }
         if args.worktree.is_some() {
             let message = "reroute takes no 'worktree': the next agent has none until you set its \
                            worktree_path with bclaw_update";
-            return Err(Fault::usage(message));
+            return Err(Error::usage(message));
         }
         if !key.has_answer(state, &self.principal(), present.now, "reroute") {
             self.check_clean(args, std::slice::from_ref(&rerouted(old, agent.clone())?))?;
@@ -459,7 +456,7 @@ impl Verbs<'_> {
         };
         let effects = match self.execute(Command::MemoryMove(Box::new(step)))? {
             MemoryReply::Moved(moved) => moved.side_effects,
-            other => return Err(Fault::unexpected(&other)),
+            other => return Err(Error::unexpected(&other)),
         };
         let mut facade = Facade::new(Aim::Reroute.name());
         facade.effect("transition", "assignment", &old.id.to_string());
@@ -470,9 +467,9 @@ impl Verbs<'_> {
         };
         let (Some(made), Some(message)) = (is_made(Kind::Assignment), is_made(Kind::Message))
         else {
-            return Err(Fault::defect("a rerouted assignment without another"));
+            return Err(Error::defect("a rerouted assignment without a successor"));
         };
-        let own = self.fetched(&json!({ "id": made }))?;
+        let own = self.fetched(made)?;
         facade.artifact("assignment", &made.to_string()).artifact("message", &message.to_string());
         let offer = LaneReply {
             agent: Some(agent.clone()),
@@ -481,12 +478,12 @@ impl Verbs<'_> {
             message,
         };
         facade.result("rerouted", old.id.to_string());
-        told(&mut facade, vec![delivery(&self.present()?.state, &offer)]);
+        report_deliveries(&mut facade, &[delivery(&self.present()?.state, &offer)]);
         Ok(facade.answer())
     }
 
-    /// How far everything is. Nothing is written.
-    fn summarize(&self, args: &Coordinate) -> Result<Value, Fault> {
+    /// Summarizes assignments, messages and loops. Only reads.
+    fn summarize(&self, args: &Coordinate) -> Result<Value, Error> {
         const SHOWN_MAX: usize = 20;
         let Present { state, now, .. } = self.present()?;
         let plan = args.plan.as_deref().map(|text| id_of(Kind::Plan, text)).transpose()?;
@@ -509,33 +506,32 @@ impl Verbs<'_> {
         facade.result("loops_open", state.memory().count(Kind::Loop, Some(true)));
         if overdue > 0 {
             let silent = counted(overdue, "assignment");
-            facade.warn("overdue", format!("{silent} overdue: nothing was heard for too long"));
+            facade.warn("overdue", format!("{silent} overdue: no sign of life for too long"));
         }
         Ok(facade.answer())
     }
 }
 
-/// What was offered, and what each agent runs.
-pub(super) fn told(facade: &mut Facade, mut delivered: Vec<Value>) {
+/// Adds offers to the answer, with the command that each agent runs.
+pub(super) fn report_deliveries(facade: &mut Facade, delivered: &[Delivery]) {
     let mut commands = Vec::new();
-    for own in &mut delivered {
-        for (kind, name) in
-            [("assignment", "assignment_id"), ("claim", "claim_id"), ("message", "message_id")]
-        {
-            if let Some(id) = own[name].as_str() {
-                facade.artifact(kind, id).effect("create", kind, id);
+    for own in delivered {
+        for (kind, id) in [
+            ("assignment", Some(own.assignment_id)),
+            ("claim", own.claim_id),
+            ("message", Some(own.message_id)),
+        ] {
+            if let Some(id) = id.map(|id| id.to_string()) {
+                facade.artifact(kind, &id).effect("create", kind, &id);
             }
         }
-        commands.push(json!({ "agent": own["agent"], "command": own["command"].take() }));
-        if let Some(own) = own.as_object_mut() {
-            own.remove("command");
-        }
+        commands.push(json!({ "agent": own.agent, "command": own.command }));
     }
-    facade.result("messages_sent", delivered.len()).result("delivery_plan", delivered);
+    facade.result("messages_sent", delivered.len()).result("delivery_plan", json!(delivered));
     facade.result("commands", commands).field("execution_status", "command_ready_manual");
 }
 
-fn rerouted(old: &Record, agent: AgentName) -> Result<Lane, Fault> {
+fn rerouted(old: &Record, agent: AgentName) -> Result<Lane, Error> {
     let scope = old.fields.scope.as_ref().map(ToString::to_string);
     Ok(Lane {
         agent,
@@ -558,14 +554,15 @@ fn summary(own: &Record, overdue: bool) -> Value {
     })
 }
 
-/// Says what was not done. If nothing was, that is a failure.
-fn conclude(facade: &mut Facade, obstacles: &[Obstacle], done: usize) -> Result<(), Fault> {
+/// Reports obstacles. Fails if nothing was done.
+fn conclude(facade: &mut Facade, obstacles: &[Obstacle], done: usize) -> Result<(), Error> {
     let skipped: Vec<Value> = obstacles.iter().map(Obstacle::shown).collect();
     if let Some(first) = obstacles.first() {
         if done == 0 {
             let message = format!("nothing was sent: {}", first.message);
-            let details = json!({ "code": first.code, "skipped": skipped });
-            return Err(first.fault(message).with(details));
+            let error = first.error(message).with(json!({ "skipped": skipped }));
+            let held = obstacles.iter().filter_map(|own| own.held.as_deref().cloned());
+            return Err(error.with_code(first.code).holding(held.collect()));
         }
         facade.partial();
     }
@@ -576,6 +573,6 @@ fn conclude(facade: &mut Facade, obstacles: &[Obstacle], done: usize) -> Result<
     Ok(())
 }
 
-fn label(text: &str) -> Result<Label, Fault> {
-    Label::new(text).map_err(Fault::unreadable)
+fn label(text: &str) -> Result<Label, Error> {
+    Label::new(text).map_err(Error::unreadable)
 }

@@ -1,4 +1,4 @@
-//! `dispatch`: the active sequence of plans, and which of them can be given out now.
+//! `dispatch`: offers the ready plans of the active sequence to agents.
 
 use althing_dialects::memory::facade::Facade;
 use althing_kernel::records::field::Item;
@@ -11,20 +11,20 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::Verbs;
 use super::args::within;
-use super::coordinate::{Aim, Coordinate, told};
+use super::coordinate::{Aim, Coordinate, report_deliveries};
 use super::lanes::{
-    Key, Lane, Obstacle, collide, known_agent, others, record, shown, surfaces, taken,
+    Delivery, Key, Lane, Obstacle, collide, known_agent, others, record, shown, surfaces, taken,
 };
 use super::session::Present;
-use crate::fault::Fault;
+use crate::error::Error;
 
-/// How many assignments an agent has at once if nothing else is said.
+/// Default number of assignments an agent has at once.
 const CAPACITY: usize = 1;
 
 /// The most assignments that can be asked for at once.
 const OFFERED_MAX: usize = 1_000;
 
-/// What to do with the sequence.
+/// The purpose of a `dispatch` call.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum Intent {
@@ -60,7 +60,7 @@ pub(super) struct Dispatch {
     pub(super) dry_run: bool,
     #[serde(default)]
     pub(super) allow_dirty: bool,
-    /// review: what is to be looked at, and by whom.
+    /// review: the handoff, and the reviewer.
     #[serde(rename = "handoffId", alias = "handoff_id")]
     pub(super) handoff: Option<String>,
     pub(super) reviewer: Option<String>,
@@ -69,7 +69,7 @@ pub(super) struct Dispatch {
     pub(super) client_request_id: Option<String>,
 }
 
-/// How a plan of the sequence stands.
+/// The standing of a plan in the sequence.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Standing {
     Ready,
@@ -82,9 +82,9 @@ struct Judged<'s> {
     item: &'s Item,
     plan: &'s Record,
     standing: Standing,
-    /// What it waits for, or why it stands so.
+    /// Plans that must be done before it and are not.
     waits_for: Vec<RecordId>,
-    /// What had better be done before and is not.
+    /// Plans that should be done before it and are not.
     soft: Vec<RecordId>,
     why: &'static str,
 }
@@ -107,7 +107,7 @@ impl Judged<'_> {
     }
 }
 
-/// The plans of a sequence by their rank, each with how it stands.
+/// The plans of a sequence by rank, each with its standing.
 fn judged<'s>(state: &'s State, sequence: &'s Record) -> Vec<Judged<'s>> {
     let status = |id: &RecordId| state.memory().record(*id).map(|plan| plan.status);
     let unmet = |list: &[RecordId]| -> Vec<RecordId> {
@@ -128,10 +128,12 @@ fn judged<'s>(state: &'s State, sequence: &'s Record) -> Vec<Judged<'s>> {
             Status::InProgress => (Standing::Active, "in progress"),
             Status::Blocked => (Standing::Blocked, "the plan is blocked"),
             _ if finished.contains(&plan.id) => {
-                (Standing::Active, "its assignment is completed: say whether the plan is done")
+                (Standing::Active, "its assignment is completed: decide whether the plan is done")
             }
-            _ if !waits_for.is_empty() => (Standing::Blocked, "it comes after plans not done yet"),
-            _ => (Standing::Ready, "nothing stands against it"),
+            _ if !waits_for.is_empty() => {
+                (Standing::Blocked, "it waits for plans that are not done")
+            }
+            _ => (Standing::Ready, "ready to be offered"),
         };
         Some(Judged { item, plan, standing, waits_for, soft, why })
     };
@@ -166,7 +168,7 @@ fn is_open(own: &Record) -> bool {
 }
 
 impl Verbs<'_> {
-    pub(super) fn dispatch(&self, args: &Dispatch, given: &Value) -> Result<Value, Fault> {
+    pub(super) fn dispatch(&self, args: &Dispatch, given: &Value) -> Result<Value, Error> {
         within("maxAssignments", args.assignments_max, OFFERED_MAX)?;
         within("capacity", args.capacity, OFFERED_MAX)?;
         let key = Key::new(args.client_request_id.as_deref(), given);
@@ -208,7 +210,7 @@ impl Verbs<'_> {
             let sent = self.repeated(&before, std::iter::empty())?;
             facade.result("planned", planned_before(&sent.delivered)).result("dry_run", false);
             facade.result("skipped", json!([]));
-            told(&mut facade, sent.delivered);
+            report_deliveries(&mut facade, &sent.delivered);
             return Ok(facade.answer());
         }
         let mut ready: Vec<&Judged<'_>> =
@@ -219,7 +221,7 @@ impl Verbs<'_> {
         for own in ready {
             let skip = |why: &str, data: Value| json!({ "plan_id": own.plan.id, "reason": why, "data": data });
             if args.assignments_max.is_some_and(|max| lanes.len() >= max) {
-                skipped.push(skip("as many as asked for are given out", Value::Null));
+                skipped.push(skip("'maxAssignments' is reached", Value::Null));
                 continue;
             }
             let Some(agent) = choose(own.plan, &mut free) else {
@@ -235,7 +237,7 @@ impl Verbs<'_> {
                 lanes.push(lane);
                 continue;
             }
-            // The agent has room for another plan again.
+            // The agent is free for another plan again.
             *free.entry(agent).or_default() += 1;
             match held {
                 Some(held) => skipped.push(skip("scope_already_claimed", held.shown())),
@@ -249,13 +251,13 @@ impl Verbs<'_> {
         self.give_out(args, facade, &lanes, skipped, &key)
     }
 
-    /// Who may get work, and how much.
+    /// The number of assignments each agent can still take.
     fn free(
         &self,
         state: &State,
         args: &Dispatch,
         facade: &mut Facade,
-    ) -> Result<BTreeMap<AgentName, usize>, Fault> {
+    ) -> Result<BTreeMap<AgentName, usize>, Error> {
         let own = self.agent();
         let mut agents: Vec<AgentName> = Vec::new();
         for text in &args.agents {
@@ -267,8 +269,8 @@ impl Verbs<'_> {
         if args.agents.is_empty() {
             agents.extend(others(state, own.as_ref()).map(|(name, _)| name.clone()));
         } else if agents.is_empty() {
-            let details = json!({ "code": "agent_validation_failed" });
-            return Err(Fault::not_found("none of these agents is known").with(details));
+            let error = Error::not_found("none of these agents is known");
+            return Err(error.with_code("agent_validation_failed"));
         }
         let capacity = args.capacity.unwrap_or(CAPACITY);
         let mut free: BTreeMap<AgentName, usize> =
@@ -288,7 +290,7 @@ impl Verbs<'_> {
         lanes: &[Lane],
         skipped: Vec<Value>,
         key: &Key,
-    ) -> Result<Value, Fault> {
+    ) -> Result<Value, Error> {
         let planned: Vec<Value> = lanes
             .iter()
             .map(|lane| json!({ "agent": shown(&lane.agent), "plan_id": lane.plan, "scope": lane.scope }))
@@ -312,18 +314,18 @@ impl Verbs<'_> {
             skipped.extend(sent.obstacles.iter().map(Obstacle::shown));
         }
         facade.result("skipped", skipped);
-        told(&mut facade, delivered);
+        report_deliveries(&mut facade, &delivered);
         Ok(facade.answer())
     }
 
-    /// Has somebody look at a handoff.
-    fn dispatch_review(&self, args: &Dispatch, given: &Value) -> Result<Value, Fault> {
+    /// Asks an agent to review a handoff.
+    fn dispatch_review(&self, args: &Dispatch, given: &Value) -> Result<Value, Error> {
         let Present { state, .. } = self.present()?;
         let handoff = args.handoff.as_deref();
-        let handoff = handoff.ok_or_else(|| Fault::usage("review names 'handoffId'"))?;
+        let handoff = handoff.ok_or_else(|| Error::usage("review requires 'handoffId'"))?;
         let handoff = record(&state, Kind::Handoff, handoff)?;
         let reviewer = args.reviewer.clone();
-        let reviewer = reviewer.ok_or_else(|| Fault::usage("review names 'reviewer'"))?;
+        let reviewer = reviewer.ok_or_else(|| Error::usage("review requires 'reviewer'"))?;
         if args.dry_run {
             let mut facade = Facade::new("review");
             facade.result("dry_run", true).result("handoff_id", handoff.id.to_string());
@@ -341,19 +343,18 @@ impl Verbs<'_> {
     }
 }
 
-/// Why a plan finds nobody.
+/// The reason why no agent gets a plan.
 fn no_room(plan: &Record) -> String {
     match &plan.fields.assignee {
-        Some(named) => format!("it is for {named}, who has no room"),
-        None => "no agent has room".to_owned(),
+        Some(named) => format!("its assignee {named} is at capacity"),
+        None => "every agent is at capacity".to_owned(),
     }
 }
 
-/// Says that nobody is free, and what helps.
+/// A warning that no agent is free, with ways to change that.
 fn nobody_free(agents: &BTreeMap<AgentName, usize>) -> String {
     if agents.is_empty() {
-        return "there is no other agent to give work to: each has to have worked here once"
-            .to_owned();
+        return "there is no other agent to give work to: an agent is known once it has worked here".to_owned();
     }
     let names: Vec<String> = agents.keys().take(5).map(shown).collect();
     let more = if agents.len() > names.len() { ", …" } else { "" };
@@ -364,14 +365,14 @@ fn nobody_free(agents: &BTreeMap<AgentName, usize>) -> String {
     )
 }
 
-/// What was given out before, as it was planned.
-fn planned_before(delivered: &[Value]) -> Vec<Value> {
-    let one = |own: &Value| json!({ "agent": own["agent"], "plan_id": own["plan_id"] });
+/// Lists earlier offers as planned assignments.
+fn planned_before(delivered: &[Delivery]) -> Vec<Value> {
+    let one = |own: &Delivery| json!({ "agent": own.agent, "plan_id": own.plan_id });
     delivered.iter().map(one).collect()
 }
 
-/// The sequence that is meant.
-fn sequence<'s>(state: &'s State, args: &Dispatch) -> Result<&'s Record, Fault> {
+/// The sequence that is named, or the active one.
+fn sequence<'s>(state: &'s State, args: &Dispatch) -> Result<&'s Record, Error> {
     if let Some(text) = &args.sequence {
         return record(state, Kind::Sequence, text);
     }
@@ -379,11 +380,11 @@ fn sequence<'s>(state: &'s State, args: &Dispatch) -> Result<&'s Record, Fault> 
     let mut active = active.filter(|own| own.status == Status::Active);
     active.next().ok_or_else(|| {
         let message = "there is no active sequence; create one with the plans in their order";
-        Fault::not_found(message).with(json!({ "entity": Kind::Sequence }))
+        Error::not_found(message).about(Kind::Sequence)
     })
 }
 
-/// An agent with room: whoever the plan names, else the one with most room.
+/// Chooses an agent for a plan: its assignee, else the agent with the most free capacity.
 fn choose(plan: &Record, free: &mut BTreeMap<AgentName, usize>) -> Option<AgentName> {
     let named = plan.fields.assignee.as_ref().map(ToString::to_string);
     let mut fits: Vec<(&AgentName, &mut usize)> = free
@@ -398,7 +399,7 @@ fn choose(plan: &Record, free: &mut BTreeMap<AgentName, usize>) -> Option<AgentN
     Some(name.clone())
 }
 
-fn lane_of(own: &Judged<'_>, agent: AgentName) -> Result<Lane, Fault> {
+fn lane_of(own: &Judged<'_>, agent: AgentName) -> Result<Lane, Error> {
     let hint = own.item.scope_hint.as_ref().map(ToString::to_string);
     let scope = hint.or_else(|| {
         let paths = own.plan.fields.related_paths.iter().map(ToString::to_string);

@@ -14,13 +14,13 @@ use serde_json::{Map, Value, json};
 
 use super::args::{Find, Get};
 use super::claims::{self, Claim, Found, surfaces};
+use super::hints::unknown;
 use super::records::{decisions, is_of_decisions};
 use super::session::Present;
-use super::ways::unknown;
 use super::{Verb, Verbs};
-use crate::fault::Fault;
+use crate::error::Error;
 
-/// What was found, before it is cut to a page.
+/// Search results before they are cut to a page.
 #[derive(Default)]
 struct Hits {
     items: Vec<Value>,
@@ -28,17 +28,17 @@ struct Hits {
     legacy: usize,
     unsure: usize,
     resolved: usize,
-    /// Whether claims that are over were not looked for.
+    /// Whether ended claims were left out of the search.
     over: bool,
 }
 
 impl Hits {
-    /// Counts one that fits, and shows it if it is on the page.
+    /// Counts a match, and adds it if it is on the page.
     fn add(
         &mut self,
         filter: &Filter,
-        show: impl FnOnce() -> Result<Value, Fault>,
-    ) -> Result<(), Fault> {
+        show: impl FnOnce() -> Result<Value, Error>,
+    ) -> Result<(), Error> {
         let at = self.total;
         self.total += 1;
         if at >= filter.offset && self.items.len() < filter.limit {
@@ -49,16 +49,16 @@ impl Hits {
 }
 
 impl Verbs<'_> {
-    pub(super) fn find(&self, args: &Find) -> Result<Value, Fault> {
-        let mut filter = Filter::read(args.entity, &args.filter).map_err(Fault::usage)?;
+    pub(super) fn find(&self, args: &Find) -> Result<Value, Error> {
+        let mut filter = Filter::read(args.entity, &args.filter).map_err(Error::usage)?;
         filter.of(&self.principal());
         if let Some(limit) = &args.limit {
-            filter.limit = filter::limit(limit).map_err(Fault::usage)?;
+            filter.limit = filter::limit(limit).map_err(Error::usage)?;
         }
         if let Some(offset) = &args.offset {
-            filter.offset = filter::offset(offset).map_err(Fault::usage)?;
+            filter.offset = filter::offset(offset).map_err(Error::usage)?;
         }
-        let budget = Budget::new(CHARS_DEFAULT, args.budget_tokens).map_err(Fault::usage)?;
+        let budget = Budget::new(CHARS_DEFAULT, args.budget_tokens).map_err(Error::usage)?;
         let present = self.present()?;
         let mut hits = match args.entity {
             Kind::Claim => found_claims(&present, &filter)?,
@@ -70,8 +70,8 @@ impl Verbs<'_> {
         Ok(page(args, &filter, budget, hits))
     }
 
-    pub(super) fn get(&self, args: &Get) -> Result<Value, Fault> {
-        let budget = Budget::new(CHARS_DEFAULT, args.budget_tokens).map_err(Fault::usage)?;
+    pub(super) fn get(&self, args: &Get) -> Result<Value, Error> {
+        let budget = Budget::new(CHARS_DEFAULT, args.budget_tokens).map_err(Error::usage)?;
         let present = self.present()?;
         let found = fetch(&present, args.entity, &args.id)?;
         let rest = json!({ "entity": args.entity });
@@ -80,18 +80,18 @@ impl Verbs<'_> {
     }
 }
 
-/// One thing, whole.
-pub(super) fn fetch(present: &Present, kind: Kind, text: &str) -> Result<Value, Fault> {
+/// One item in full, by its id.
+pub(super) fn fetch(present: &Present, kind: Kind, text: &str) -> Result<Value, Error> {
     if kind == Kind::Decision && is_of_decisions(text) {
         let number = text.trim_start_matches("log#");
         let own = decisions(present).into_iter().find(|own| own.number.to_string() == number);
         let missing = || {
             let message = format!("there is no decision {text}");
-            Fault::not_found(message).with(json!({ "entity": kind }))
+            Error::not_found(message).about(kind)
         };
         return own.ok_or_else(missing)?.item(present);
     }
-    let id = entity::id(kind, text).map_err(Fault::usage)?;
+    let id = entity::id(kind, text).map_err(Error::usage)?;
     if kind == Kind::Claim {
         return match claims::find(present, id)? {
             Found::Known(claim) => claim.item(present),
@@ -101,8 +101,8 @@ pub(super) fn fetch(present: &Present, kind: Kind, text: &str) -> Result<Value, 
     Ok(item(record(present, id)?, present.now))
 }
 
-/// The records that fit.
-fn found_records(present: &Present, kind: Kind, filter: &Filter) -> Result<Hits, Fault> {
+/// The records that match a filter.
+fn found_records(present: &Present, kind: Kind, filter: &Filter) -> Result<Hits, Error> {
     let mut hits = Hits::default();
     let mut shared = match kind {
         Kind::Decision => decisions(present),
@@ -129,8 +129,8 @@ fn found_records(present: &Present, kind: Kind, filter: &Filter) -> Result<Hits,
     Ok(hits)
 }
 
-/// The claims that fit.
-fn found_claims(present: &Present, filter: &Filter) -> Result<Hits, Fault> {
+/// The claims that match a filter.
+fn found_claims(present: &Present, filter: &Filter) -> Result<Hits, Error> {
     let wanted = filter.scope.as_deref().map(surfaces).transpose()?;
     let is_open = filter.status.is_none_or(|status| status == Status::Open);
     let mut all = Vec::new();
@@ -153,11 +153,11 @@ fn found_claims(present: &Present, filter: &Filter) -> Result<Hits, Fault> {
             && filter.has_tags(&[])
             && filter.source.as_deref().is_none_or(|source| source == "lease")
             && filter.auto_generated != Some(true)
-            // The index found those that are open.
+            // Open claims were found by their surfaces already.
             && (claim.status == Status::Open
                 || wanted.as_ref().is_none_or(|wanted| claim.meets(wanted)))
     };
-    // Every claim that was ever opened has a number.
+    // Claims are numbered, so the newest number tells how many were ever opened.
     let opened = usize::try_from(present.state.epoch()).unwrap_or(usize::MAX);
     let over = filter.status.is_none() && opened > all.len();
     let mut hits = Hits { over, ..Hits::default() };
@@ -168,18 +168,18 @@ fn found_claims(present: &Present, filter: &Filter) -> Result<Hits, Fault> {
 }
 
 /// A record by its id.
-pub(super) fn record(present: &Present, id: RecordId) -> Result<&Record, Fault> {
+pub(super) fn record(present: &Present, id: RecordId) -> Result<&Record, Error> {
     present.state.memory().record(id).ok_or_else(|| unknown(id))
 }
 
-/// A claim of which nothing else is known any more.
+/// An item for a claim that ended too long ago to be looked up.
 fn over(id: RecordId) -> Value {
     json!({
         "id": id.to_string(),
         "short_label": id.label(),
         "kind": Kind::Claim,
         "status": "over",
-        "text": "this claim is over; `althing trail` has how it ended",
+        "text": "this claim ended; `althing trail` shows how",
     })
 }
 
@@ -207,7 +207,8 @@ fn fits(record: &Record, filter: &Filter) -> bool {
         && is_any(&filter.assignee, &[assignee])
 }
 
-/// Whether something that fits is not shown unless it is asked for, and is counted instead.
+/// Whether a match is hidden by default: legacy, low-confidence and resolved records are counted
+/// instead.
 fn hides(record: &Record, filter: &Filter, hits: &mut Hits) -> bool {
     let is_resolved = record.id.kind == Kind::Candidate && !record.is_live();
     let count = if is_legacy(record) && !filter.legacy {
@@ -223,14 +224,14 @@ fn hides(record: &Record, filter: &Filter, hits: &mut Hits) -> bool {
     true
 }
 
-/// Leaves out what was not asked for. What it is stays.
+/// Removes all fields but the requested ones and the id.
 fn only(item: &mut Value, fields: &[String]) {
     if let (Value::Object(own), false) = (item, fields.is_empty()) {
         own.retain(|name, _| name == "id" || fields.iter().any(|field| field == name));
     }
 }
 
-/// The answer: as much as fits, and where to go on.
+/// The answer: as many items as the budget allows, and the offset of the next page.
 fn page(args: &Find, filter: &Filter, budget: Budget, hits: Hits) -> Value {
     let kind = args.entity;
     let mut answer = json!({
@@ -244,14 +245,14 @@ fn page(args: &Find, filter: &Filter, budget: Budget, hits: Hits) -> Value {
         answer["excluded_resolved"] = hits.resolved.into();
         let left_out = counted(hits.resolved, "candidate");
         answer["hint"] = format!(
-            "{left_out} that were accepted, rejected or merged left out; 'status' finds them"
+            "{left_out} that were accepted, rejected or merged left out; filter by 'status' to see them"
         )
         .into();
     }
     if hits.over {
         answer["excluded_over"] = true.into();
-        answer["hint"] = "claims that were released or ran out are left out; 'status' released or \
-                          expired finds those of late"
+        answer["hint"] = "released and expired claims are left out; filter by 'status' released \
+                          or expired to see recent ones"
             .into();
     }
     let page = budget.page(&answer, hits.items);

@@ -1,8 +1,8 @@
 //! `harvest`: results that workers left in their worktrees because they cannot reach the protocol.
 //!
 //! A result is reported once: the assignment notes the hash of the file. With `integrate` the work
-//! is committed where it lies, as far as it lies in the lane's scope, and the assignment walks on to
-//! where the result says it is.
+//! within the lane's scope is committed in its worktree, and the assignment moves to the state that
+//! the result names.
 
 use althing_dialects::memory::facade::Facade;
 use althing_dialects::memory::lane::{self, LaneResult, Offer, Outcome};
@@ -27,15 +27,15 @@ use serde_json::{Value, json};
 use super::lanes::{record, shown, surfaces};
 use super::session::Present;
 use super::{Verbs, kind};
-use crate::fault::Fault;
+use crate::error::Error;
 
-/// How many assignments are looked at in one harvest.
+/// Most assignments examined in one harvest.
 const LOOKED_AT_MAX: usize = 200;
-/// How many files outside of a scope are named.
+/// Most files outside of a scope that are named.
 const OUTSIDE_SHOWN_MAX: usize = 20;
-/// What a noted result is called among the artifacts of an assignment.
+/// The type of the artifact that marks a result as reported.
 const NOTED: &str = "lane_result";
-/// The sort of artifact that says that a result was taken in.
+/// The type of the artifact that marks a result as integrated.
 const INTEGRATED: &str = "lane_result_integrated";
 
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
@@ -51,13 +51,13 @@ pub(super) struct Harvest {
     pub(super) allow_outside: bool,
 }
 
-/// Why there is nothing to harvest, or no more than this.
+/// The reason why an assignment is skipped.
 struct Skip {
     code: &'static str,
     why: String,
-    /// Whether something went wrong, rather than there being nothing to do.
+    /// Whether this is an error, rather than nothing to do.
     is_failure: bool,
-    /// What had been done by then.
+    /// The steps that were done before.
     done: Option<Value>,
 }
 
@@ -71,15 +71,15 @@ impl Skip {
     }
 }
 
-/// What fails for one assignment is told of that one, and the others go on.
-impl From<Fault> for Skip {
-    fn from(fault: Fault) -> Self {
-        let code = match fault.rule() {
+/// An error with one assignment skips it, and the others go on.
+impl From<Error> for Skip {
+    fn from(error: Error) -> Self {
+        let code = match error.rule() {
             Rule::RecordOwner => "not_yours",
             Rule::LaneScope => "outside_scope",
-            _ => kind(&fault),
+            _ => kind(&error),
         };
-        failure(code, fault.message())
+        failure(code, error.message())
     }
 }
 
@@ -87,19 +87,19 @@ fn skip(code: &'static str, why: impl Into<String>) -> Skip {
     Skip { code, why: why.into(), is_failure: false, done: None }
 }
 
-/// The same for what should not be so.
+/// Skips an assignment because of an error.
 fn failure(code: &'static str, why: impl Into<String>) -> Skip {
     Skip { is_failure: true, ..skip(code, why) }
 }
 
-/// What came of a harvest.
+/// The results of a harvest.
 #[derive(Default)]
 struct Basket {
     harvested: Vec<Value>,
     integrated: Vec<Value>,
 }
 
-/// A result that answers the offer it lies there for.
+/// A result file that belongs to the current offer of its assignment.
 struct Found {
     worktree: Worktree,
     result: LaneResult,
@@ -107,7 +107,7 @@ struct Found {
 }
 
 impl Verbs<'_> {
-    pub(super) fn harvest(&self, args: &Harvest) -> Result<Value, Fault> {
+    pub(super) fn harvest(&self, args: &Harvest) -> Result<Value, Error> {
         let Present { state, .. } = self.present()?;
         let lanes: Vec<Record> = if let Some(text) = &args.assignment {
             vec![record(&state, Kind::Assignment, text)?.clone()]
@@ -122,7 +122,7 @@ impl Verbs<'_> {
         for own in &lanes {
             match self.take_in(&state, own, args, &mut facade, &mut basket) {
                 Ok(()) => {}
-                // Most lanes have no result yet; that is said where one is asked for.
+                // Most lanes have no result yet; this is reported only for a named assignment.
                 Err(skip) if skip.code == "no_result" && args.assignment.is_none() => {}
                 Err(skip) => {
                     if skip.is_failure {
@@ -134,15 +134,15 @@ impl Verbs<'_> {
         }
         let Basket { harvested, integrated } = basket;
         if !harvested.is_empty() && !args.integrate {
-            let way = "`althing memory harvest --integrate` commits the work and moves it on";
-            facade.result("hint", way);
+            let hint = "`althing memory harvest --integrate` commits the work and moves it on";
+            facade.result("hint", hint);
         }
         facade.result("looked_at", lanes.len()).result("harvested", harvested);
         facade.result("integrated", integrated).result("skipped", skipped);
         Ok(facade.answer())
     }
 
-    /// Takes in the result of one assignment, if there is one and it is the caller's to take.
+    /// Harvests the result of one assignment, if there is one and the caller may.
     fn take_in(
         &self,
         state: &State,
@@ -152,18 +152,18 @@ impl Verbs<'_> {
         basket: &mut Basket,
     ) -> Result<(), Skip> {
         let found = self.look(own)?;
-        // Asked before anything is done: a commit in somebody's worktree passes no other check.
+        // Checked first, because nothing else checks a commit in somebody's worktree.
         may_stand_in(state, &self.principal(), own)
             .map_err(|no| failure("not_yours", no.message))?;
         let is_new = self.note(own, &found)?;
         if is_new {
             warn_of_secrets(own, &found.result, facade);
             facade.effect("harvest", "assignment", &own.id.to_string());
-            basket.harvested.push(told(own, &found));
+            basket.harvested.push(result_row(own, &found));
         }
         if args.integrate {
             if has_artifact(own, INTEGRATED, &found.digest) {
-                let why = "this result was taken in before; whoever went on leaves another one";
+                let why = "this result was integrated before; later work needs a new result file";
                 return Err(skip("already_integrated", why));
             }
             let done = self.integrate(own, &found, args.allow_outside, facade)?;
@@ -174,7 +174,7 @@ impl Verbs<'_> {
         Ok(())
     }
 
-    /// The result of an assignment, if there is one that answers its offer.
+    /// Reads the result file of an assignment, if it belongs to the current offer.
     fn look(&self, own: &Record) -> Result<Found, Skip> {
         let path = own.fields.worktree_path.as_ref();
         let path = path.ok_or_else(|| skip("no_worktree", "the assignment names no worktree"))?;
@@ -194,15 +194,14 @@ impl Verbs<'_> {
             nonce: own.fields.nonce.as_ref().map(Label::as_str),
         };
         result.fits(&offer).map_err(|stale| {
-            let why = json!(stale).as_str().unwrap_or_default().to_owned();
             let id = screen::repeated(&result.assignment_id);
-            skip("lane_result_stale", format!("it is for {id}: {why}"))
+            skip("lane_result_stale", format!("the result is for {id}: {}", stale.as_str()))
         })?;
         Ok(Found { worktree, result, digest: Blob::of(&bytes).to_string() })
     }
 
-    /// Notes that a result was seen. Says whether it is news.
-    fn note(&self, own: &Record, found: &Found) -> Result<bool, Fault> {
+    /// Marks a result as reported. Returns whether it is new.
+    fn note(&self, own: &Record, found: &Found) -> Result<bool, Error> {
         if has_artifact(own, NOTED, &found.digest) {
             return Ok(false);
         }
@@ -210,16 +209,16 @@ impl Verbs<'_> {
         Ok(true)
     }
 
-    /// Puts a result down as an artifact of its assignment.
-    fn mark(&self, own: &Record, sort: &str, found: &Found) -> Result<(), Fault> {
-        let defect = |error: &dyn std::fmt::Display| Fault::defect(error.to_string());
+    /// Adds an artifact for a result to its assignment.
+    fn mark(&self, own: &Record, sort: &str, found: &Found) -> Result<(), Error> {
+        let defect = |error: &dyn std::fmt::Display| Error::defect(error.to_string());
         let mut all = own.fields.artifacts.to_vec();
         all.push(Artifact {
             description: Some(Text::lossy(&clipped(&found.result.summary, 1_000))),
             reference: Text::new(&found.digest).map_err(|error| defect(&error))?,
             kind: Label::new(sort).map_err(|error| defect(&error))?,
         });
-        let artifacts = Few::new(all).map_err(Fault::usage)?;
+        let artifacts = Few::new(all).map_err(Error::usage)?;
         let update = Update {
             clear: Few::default(),
             expected_version: Some(own.version),
@@ -232,7 +231,7 @@ impl Verbs<'_> {
         self.execute(Command::MemoryUpdate(Box::new(update))).map(drop)
     }
 
-    /// Commits the work and has the assignment follow.
+    /// Commits the work and moves the assignment on.
     fn integrate(
         &self,
         own: &Record,
@@ -241,7 +240,7 @@ impl Verbs<'_> {
         facade: &mut Facade,
     ) -> Result<Value, Skip> {
         let Some(steps) = steps(own.status, found.result.status) else {
-            let why = format!("it is {}, from where it is not moved by a result", own.status);
+            let why = format!("it is {}, which a result cannot change", own.status);
             let code = if own.is_terminal() { "already_over" } else { "off_path" };
             return Err(skip(code, why));
         };
@@ -259,14 +258,14 @@ impl Verbs<'_> {
         let kept = found
             .worktree
             .keep(&scratch, &message, scope.as_ref())
-            .map_err(|fault| failure("commit_failed", fault.message()))?;
+            .map_err(|error| failure("commit_failed", error.message()))?;
         let left: Vec<Value> = kept
             .taken
             .left
             .iter()
             .map(|left| json!({ "path": left.path, "why": left.why }))
             .collect();
-        let mut done = told(own, found);
+        let mut done = result_row(own, found);
         done["from"] = json!(own.status);
         done["to"] = json!(own.status);
         done["commit"] = json!(kept.commit);
@@ -275,24 +274,24 @@ impl Verbs<'_> {
         for to in &steps {
             match self.walk(own, found, to, *to == steps[steps.len() - 1]) {
                 Ok(moved) => report(facade, &moved.side_effects),
-                Err(fault) => return Err(Skip { done: Some(done), ..fault.into() }),
+                Err(error) => return Err(Skip { done: Some(done), ..error.into() }),
             }
             done["to"] = (*to).into();
         }
         facade.effect("transition", "assignment", &own.id.to_string());
         let Present { state, .. } = self.present()?;
-        // What is over takes no result any more. What waits may be gone on with, and then the same
-        // file says nothing about it.
+        // A final assignment takes no more results. An open one may be resumed, and the same file
+        // must not count for it again.
         if let Some(now) = state.memory().record(own.id).filter(|now| !now.is_terminal())
-            && let Err(fault) = self.mark(now, INTEGRATED, found)
+            && let Err(error) = self.mark(now, INTEGRATED, found)
         {
-            return Err(Skip { done: Some(done), ..fault.into() });
+            return Err(Skip { done: Some(done), ..error.into() });
         }
         Ok(done)
     }
 
-    /// What is committed of a lane: what lies in its scope, or all of it where that is allowed. If
-    /// there is more, nothing is done, since work that is left behind is soon forgotten.
+    /// The scope to commit: the lane's, or everything (`None`) where that is allowed. Refuses if
+    /// files lie outside of the scope, since work left behind is soon forgotten.
     fn kept_within(
         &self,
         own: &Record,
@@ -300,7 +299,7 @@ impl Verbs<'_> {
         allow_outside: bool,
     ) -> Result<Option<Surfaces>, Skip> {
         let Some(scope) = scope_of(own) else { return Ok(None) };
-        let outside = found.worktree.outside(&scope).map_err(Fault::from)?;
+        let outside = found.worktree.outside(&scope).map_err(Error::from)?;
         if outside.is_empty() {
             return Ok(Some(scope));
         }
@@ -314,18 +313,18 @@ impl Verbs<'_> {
         let whose = if allow_outside { " and not its agent" } else { "" };
         let lie = if outside.len() == 1 { "lies" } else { "lie" };
         let why = format!(
-            "{} {lie} outside of its scope, so nothing was committed: {}. Take them out, or have \
-             its dispatcher or a person{whose} say --allow-outside",
+            "{} {lie} outside of its scope, so nothing was committed: {}. Remove them, or \
+             have its dispatcher or a person{whose} pass --allow-outside",
             counted(outside.len(), "file"),
             list.join(", ")
         );
         let done = json!({ "outside": named, "total": outside.len() });
-        let fault = self.on_record("memory.move", Fault::refused(Rule::LaneScope, why));
-        Err(Skip { done: Some(done), ..fault.into() })
+        let error = self.on_record("memory.move", Error::refused(Rule::LaneScope, why));
+        Err(Skip { done: Some(done), ..error.into() })
     }
 
-    /// One step on the way to where the result says the assignment is.
-    fn walk(&self, own: &Record, found: &Found, to: &str, is_last: bool) -> Result<Moved, Fault> {
+    /// Moves the assignment one step towards the state that the result names.
+    fn walk(&self, own: &Record, found: &Found, to: &str, is_last: bool) -> Result<Moved, Error> {
         let plan_status = match found.result.status {
             Outcome::Completed => Some(PlanStatus::Done),
             Outcome::Blocked => Some(PlanStatus::Blocked),
@@ -339,22 +338,22 @@ impl Verbs<'_> {
             expected_version: None,
             forced: !own.is_for(&self.principal()),
             id: own.id,
-            // Whoever left a result is gone, and holds nothing.
+            // A worker that left a result is gone, so its claim is released.
             let_go: is_last && found.result.status != Outcome::Completed,
             merged_into: None,
             plan_status: plan_status.filter(|_| is_last && own.fields.plan_id.is_some()),
             reason: Some(Text::lossy(&reason)),
             request_id: None,
-            to: Label::new(to).map_err(|error| Fault::defect(error.to_string()))?,
+            to: Label::new(to).map_err(|error| Error::defect(error.to_string()))?,
         };
         match self.execute(Command::MemoryMove(Box::new(step)))? {
             MemoryReply::Moved(moved) => Ok(moved),
-            other => Err(Fault::unexpected(&other)),
+            other => Err(Error::unexpected(&other)),
         }
     }
 }
 
-/// Whether a result was put down so.
+/// Whether an assignment has the artifact of this type for a result.
 fn has_artifact(own: &Record, sort: &str, digest: &str) -> bool {
     let is_it = |artifact: &Artifact| {
         artifact.kind.as_str() == sort && artifact.reference.as_str() == digest
@@ -362,14 +361,14 @@ fn has_artifact(own: &Record, sort: &str, digest: &str) -> bool {
     own.fields.artifacts.iter().any(is_it)
 }
 
-/// What a lane was offered with, unless that is everything.
+/// The scope a lane was offered with; `None` for everything.
 fn scope_of(own: &Record) -> Option<Surfaces> {
     let covered = own.fields.covers.as_ref().map(|cover| cover.surfaces.clone());
-    let said = own.fields.scope.as_ref();
-    covered.or_else(|| said.and_then(|scope| surfaces(scope.as_str()).ok().flatten()))
+    let named = own.fields.scope.as_ref();
+    covered.or_else(|| named.and_then(|scope| surfaces(scope.as_str()).ok().flatten()))
 }
 
-/// The steps from a state to what a result says, if it is on the way there.
+/// The states between a state and the outcome of a result; `None` if the outcome cannot be reached.
 fn steps(from: Status, outcome: Outcome) -> Option<Vec<&'static str>> {
     let last = match outcome {
         Outcome::Completed => "completed",
@@ -387,14 +386,14 @@ fn steps(from: Status, outcome: Outcome) -> Option<Vec<&'static str>> {
     Some(before.iter().copied().chain([last]).collect())
 }
 
-/// Says what followed from a step.
+/// Adds the side effects of a command to the answer.
 pub(super) fn report(facade: &mut Facade, effects: &[Effect]) {
     for Effect { action, kind, id, .. } in effects {
         facade.effect(&action.to_string(), &kind.to_string(), &id.to_string());
     }
 }
 
-/// A text that may be kept for good: short, and without what looks like a secret.
+/// Shortens a text for storage, and withholds one that looks like a secret.
 fn clipped(text: &str, chars: usize) -> String {
     if screen::leaks(text) {
         return "(withheld: it looks like it contains a secret)".to_owned();
@@ -402,7 +401,7 @@ fn clipped(text: &str, chars: usize) -> String {
     text.chars().take(chars).collect()
 }
 
-/// Says what of a result is withheld. Whoever left it has to change what was given away.
+/// Warns about secrets in a result, which are withheld and should be revoked.
 fn warn_of_secrets(own: &Record, result: &LaneResult, facade: &mut Facade) {
     for finding in screen::scan(&result.summary).iter().filter(|finding| finding.is_leak()) {
         let message =
@@ -411,24 +410,24 @@ fn warn_of_secrets(own: &Record, result: &LaneResult, facade: &mut Facade) {
     }
 }
 
-fn told(own: &Record, found: &Found) -> Value {
+fn result_row(own: &Record, found: &Found) -> Value {
     let result = &found.result;
-    let mut told = json!({
+    let mut row = json!({
         "assignment_id": own.id, "agent": own.agent().map(shown), "status": result.status,
         "summary": clipped(&result.summary, 2_000), "result": found.digest,
     });
     if !result.files_changed.is_empty() {
         let files = result.files_changed.iter().take(100).map(|path| clipped(path, 400));
-        told["files_changed"] = json!(files.collect::<Vec<_>>());
+        row["files_changed"] = json!(files.collect::<Vec<_>>());
     }
     if let Some(verdict) = result.review_verdict {
-        told["review_verdict"] = json!(verdict);
+        row["review_verdict"] = json!(verdict);
     }
     let ignored: Vec<String> = result.ignored().into_iter().map(screen::repeated).collect();
     if !ignored.is_empty() {
-        told["ignored_fields"] = json!(ignored);
+        row["ignored_fields"] = json!(ignored);
     }
-    told
+    row
 }
 
 #[cfg(test)]

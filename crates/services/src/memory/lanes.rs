@@ -1,9 +1,9 @@
-//! Lanes: work that is offered to an agent, with what it will hold while it is at it.
+//! Lanes: work offered to an agent, with a claim on its scope.
 //!
-//! Before anything is offered it is forecast which lanes would collide, with each other or with
-//! what is held already. An offer is a lease of whoever dispatches, an assignment, and a message,
-//! each of which names the others; all lanes of a request are offered with one command, so there is
-//! no half of one. When the agent accepts, the kernel hands the lease over to it.
+//! Collisions between lanes, and with existing leases, are found before anything is offered. An
+//! offer is a lease of the dispatcher, an assignment and a message, which refer to each other. All
+//! lanes of a request are offered with one command, so either all of them exist or none. When the
+//! agent accepts, the kernel transfers the lease to it.
 
 use althing_dialects::frugal::planning::called;
 use althing_dialects::memory::entity;
@@ -12,27 +12,32 @@ use althing_kernel::agent::Agent;
 use althing_kernel::blackboard::Label;
 use althing_kernel::content::Blob;
 use althing_kernel::idempotency::digest;
-use althing_kernel::lease::{Lease, Surfaces};
+use althing_kernel::lease::{Lease, Surfaces, Ttl};
 use althing_kernel::query::overlapping;
+use althing_kernel::records::field::Few;
+use althing_kernel::records::offer::{self, Offer};
 use althing_kernel::records::view::{LaneReply, MemoryReply, OfferedReply};
-use althing_kernel::records::{Kind, Record, RecordId};
+use althing_kernel::records::{Fields, Kind, Record, RecordId};
 use althing_kernel::surfaces::Surface;
-use althing_kernel::{AgentName, Principal, Rule, State, Timestamp};
+use althing_kernel::{AgentName, Command, Principal, Rule, State, Timestamp};
+use serde::Serialize;
 use serde_json::{Value, json};
+use std::fmt;
 
 use super::Verbs;
+use super::args::{label, text};
 use super::claims;
+use super::hints::unknown;
 use super::session::Present;
-use super::ways::unknown;
-use crate::fault::Fault;
+use crate::error::{Error, Held};
 use crate::frugal;
 use crate::project::UNNAMED;
 
-/// How long a claim for a lane lasts, in seconds: four hours.
+/// Duration of a lane's claim, in seconds: four hours.
 pub(super) const CLAIM_SECS: u64 = 4 * 60 * 60;
-/// How often lanes are looked at again that somebody took a part of in between.
+/// Most attempts to offer lanes while others take parts of them in between.
 const ATTEMPTS_MAX: usize = 4;
-/// What scopes begin with that name a loop and no path.
+/// Prefixes of scopes that name a loop instead of paths.
 pub(super) const LOOP_SCOPES: [&str; 3] = ["review-loop:", "ideate-loop:", "ideation-loop:"];
 
 /// Work for an agent.
@@ -48,32 +53,34 @@ pub(super) struct Lane {
     pub(super) thread: Option<String>,
 }
 
-/// Why a lane is not offered.
+/// The reason why a lane is not offered.
 #[derive(Clone, Debug)]
 pub(super) struct Obstacle {
     pub(super) agent: String,
     pub(super) code: &'static str,
     pub(super) message: String,
     pub(super) data: Value,
+    /// The surface in the way, if somebody holds it.
+    pub(super) held: Option<Box<Held>>,
 }
 
 impl Obstacle {
     pub(super) fn shown(&self) -> Value {
-        let Obstacle { agent, code, message, data } = self;
+        let Obstacle { agent, code, message, data, held: _ } = self;
         json!({ "agent": agent, "code": code, "reason": message, "data": data })
     }
 
-    /// The failure it is where nothing else was done.
-    pub(super) fn fault(&self, message: String) -> Fault {
+    /// The error to return if nothing was offered.
+    pub(super) fn error(&self, message: String) -> Error {
         match self.code {
-            "scope_already_claimed" => Fault::collision(message),
-            "plan_already_assigned" | "plan_is_over" => Fault::refused(Rule::PlanTaken, message),
-            _ => Fault::not_found(message),
+            "scope_already_claimed" => Error::collision(message),
+            "plan_already_assigned" | "plan_is_over" => Error::refused(Rule::PlanTaken, message),
+            _ => Error::not_found(message),
         }
     }
 }
 
-/// A request that may be repeated: its id, and what it asked for.
+/// The idempotency key of a request: its id, and its arguments.
 pub(super) struct Key {
     id: Option<String>,
     body: String,
@@ -81,33 +88,33 @@ pub(super) struct Key {
 
 impl Key {
     pub(super) fn new(id: Option<&str>, given: &Value) -> Self {
-        // Hosts that fill in every argument write nothing for none.
+        // Some hosts send an empty string for no id.
         let id = id.map(str::trim).filter(|id| !id.is_empty());
         Key { id: id.map(str::to_owned), body: given.to_string() }
     }
 
-    /// What the ids of this request's commands begin with.
+    /// The prefix of the ids of this request's commands.
     fn prefix(&self) -> Option<String> {
         self.id.as_ref().map(|id| format!("{}.", short(id)))
     }
 
-    /// What the offer of this request is called.
+    /// The id of this request's offer.
     fn of_offer(&self) -> Option<Label> {
         self.prefix().and_then(|prefix| Label::new(&format!("{prefix}offer")).ok())
     }
 
-    /// The hash of what was asked for.
+    /// The hash of the arguments.
     fn asked(&self) -> Blob {
         Blob::of(self.body.as_bytes())
     }
 
-    /// What this request offered before. Refused if its id was used for something else.
+    /// The offers this request made before. Refused if its id was used for another request.
     fn offered(
         &self,
         state: &State,
         who: &Principal,
         now: Timestamp,
-    ) -> Result<Option<OfferedReply>, Fault> {
+    ) -> Result<Option<OfferedReply>, Error> {
         let (Some(prefix), Some(id)) = (self.prefix(), self.of_offer()) else { return Ok(None) };
         if state.memory().requests_by(who, &prefix, now).any(|other| *other != id) {
             return Err(reused());
@@ -127,7 +134,7 @@ impl Key {
         self.whole().map(|whole| format!("{whole}.{}", short(name)))
     }
 
-    /// Whether a part of this request was answered before.
+    /// Whether a command of this request was answered before.
     pub(super) fn has_answer(
         &self,
         state: &State,
@@ -139,13 +146,13 @@ impl Key {
         id.is_some_and(|id| state.memory().answered(who, &id, now).is_some())
     }
 
-    /// Refuses an id that was used for something else.
+    /// Refuses an id that was used for another request.
     pub(super) fn check_same(
         &self,
         state: &State,
         who: &Principal,
         now: Timestamp,
-    ) -> Result<(), Fault> {
+    ) -> Result<(), Error> {
         let (Some(prefix), Some(whole)) = (self.prefix(), self.whole()) else { return Ok(()) };
         let mut before = state.memory().requests_by(who, &prefix, now);
         if before.any(|id| !id.as_str().starts_with(&whole)) { Err(reused()) } else { Ok(()) }
@@ -156,18 +163,18 @@ impl Key {
         self.prefix().map(|prefix| format!("{prefix}{}", short(&self.body)))
     }
 
-    /// The same as a label.
+    /// The id of the one command of this request, as a label.
     pub(super) fn label(&self) -> Option<Label> {
         self.whole().and_then(|id| Label::new(&id).ok())
     }
 
-    /// Whether this was asked for before. Refused if its id was used for something else.
+    /// Whether this request was made before. Refused if its id was used for another request.
     pub(super) fn is_repeated(
         &self,
         state: &State,
         who: &Principal,
         now: Timestamp,
-    ) -> Result<bool, Fault> {
+    ) -> Result<bool, Error> {
         let (Some(prefix), Some(whole)) = (self.prefix(), self.whole()) else { return Ok(false) };
         let mut before = state.memory().requests_by(who, &prefix, now);
         match before.next() {
@@ -177,23 +184,23 @@ impl Key {
         }
     }
 
-    /// What tells the results of a lane from those of others.
+    /// The nonce by which results of a lane are told from those of other offers.
     fn nonce(&self, lane: &Lane, now: Timestamp) -> String {
         let of = self.id.clone().unwrap_or_else(|| now.micros().to_string());
         short(&format!("{of}\n{}\n{:?}\n{}", lane.agent, lane.plan, self.body))
     }
 
-    /// A name for what belongs together, the same when it is asked for again.
+    /// The id of the message thread, the same when the request is repeated.
     pub(super) fn thread(&self, now: Timestamp) -> String {
         let of = self.id.clone().unwrap_or_else(|| format!("{}\n{}", now.micros(), self.body));
         format!("thread-{}", short(&of))
     }
 }
 
-fn reused() -> Fault {
+fn reused() -> Error {
     let message = "'client_request_id' was used for another request in the last 24 hours";
     let code = "idempotency_key_reused_with_different_body";
-    Fault::refused(Rule::RequestOnce, message).with(json!({ "code": code }))
+    Error::refused(Rule::RequestOnce, message).with_code(code)
 }
 
 fn short(text: &str) -> String {
@@ -201,33 +208,34 @@ fn short(text: &str) -> String {
 }
 
 /// The paths of a scope, or none if it names a loop.
-pub(super) fn surfaces(scope: &str) -> Result<Option<Surfaces>, Fault> {
+pub(super) fn surfaces(scope: &str) -> Result<Option<Surfaces>, Error> {
     if LOOP_SCOPES.iter().any(|prefix| scope.starts_with(prefix)) {
         return Ok(None);
     }
     claims::surfaces(scope).map(Some)
 }
 
-/// The record that a text names, which has to be of this kind.
-pub(super) fn id_of(kind: Kind, text: &str) -> Result<RecordId, Fault> {
-    entity::id(kind, text).map_err(Fault::usage)
+/// Parses the id of a record of this kind.
+pub(super) fn id_of(kind: Kind, text: &str) -> Result<RecordId, Error> {
+    entity::id(kind, text).map_err(Error::usage)
 }
 
-/// The record that a text names, if it is there.
-pub(super) fn record<'s>(state: &'s State, kind: Kind, text: &str) -> Result<&'s Record, Fault> {
+/// The record of this kind that a text names.
+pub(super) fn record<'s>(state: &'s State, kind: Kind, text: &str) -> Result<&'s Record, Error> {
     let id = id_of(kind, text)?;
     state.memory().record(id).ok_or_else(|| unknown(id))
 }
 
-/// The agent of that name, if it may be given work.
+/// The agent of that name, if it is registered and not revoked.
 pub(super) fn known_agent(state: &State, text: &str) -> Result<AgentName, Obstacle> {
     let no = |message: String| Obstacle {
         agent: repeated(text),
         code: "agent_validation_failed",
         message,
         data: json!({ "known": some_agents(state) }),
+        held: None,
     };
-    let name = frugal::named(text).map_err(|fault| no(fault.message().to_owned()))?;
+    let name = frugal::named(text).map_err(|error| no(error.message().to_owned()))?;
     match state.agent(&name) {
         None => Err(no(format!("there is no agent {}", repeated(text)))),
         Some(agent) if agent.revoked_at.is_some() => Err(no(format!("{text} is revoked"))),
@@ -235,15 +243,15 @@ pub(super) fn known_agent(state: &State, text: &str) -> Result<AgentName, Obstac
     }
 }
 
-/// The same where nothing is done without them.
-pub(super) fn agent_named(state: &State, text: &str) -> Result<AgentName, Fault> {
+/// The agent of that name, or an error.
+pub(super) fn agent_named(state: &State, text: &str) -> Result<AgentName, Error> {
     known_agent(state, text).map_err(|obstacle| {
-        let details = json!({ "code": obstacle.code, "data": obstacle.data });
-        Fault::not_found(obstacle.message).with(details)
+        let details = json!({ "data": obstacle.data });
+        Error::not_found(obstacle.message).with(details).with_code(obstacle.code)
     })
 }
 
-/// A few names, for whoever misspelt one.
+/// Names of some agents, as suggestions.
 fn some_agents(state: &State) -> Vec<String> {
     const SHOWN_MAX: usize = 20;
     let live = state.agents().filter(|(_, agent)| agent.revoked_at.is_none());
@@ -254,33 +262,40 @@ pub(super) fn shown(agent: &AgentName) -> String {
     called(&Principal::Agent(agent.clone()))
 }
 
-/// Two lanes of one request that would work on the same.
-pub(super) fn collide(lanes: &[Lane]) -> Vec<Value> {
+/// Two lanes of one request whose scopes overlap.
+#[derive(Clone, Debug, Serialize)]
+pub(super) struct LaneCollision {
+    lanes: [String; 2],
+    scopes: [Surface; 2],
+    common_path: Option<String>,
+}
+
+impl fmt::Display for LaneCollision {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let ([one, other], [a, b]) = (&self.lanes, &self.scopes);
+        write!(f, "{a} of {one} meets {b} of {other}")
+    }
+}
+
+/// Finds the lanes of one request whose scopes overlap.
+pub(super) fn collide(lanes: &[Lane]) -> Vec<LaneCollision> {
     let mut found = Vec::new();
     for (at, one) in lanes.iter().enumerate() {
         for other in lanes[at + 1..].iter().filter(|other| other.agent != one.agent) {
             let (Some(a), Some(b)) = (&one.surfaces, &other.surfaces) else { continue };
             if let Some((own, theirs)) = meeting(a, b) {
-                found.push(json!({
-                    "lanes": [shown(&one.agent), shown(&other.agent)],
-                    "scopes": [own.as_str(), theirs.as_str()],
-                    "common_path": own.common_path(theirs),
-                }));
+                found.push(LaneCollision {
+                    lanes: [shown(&one.agent), shown(&other.agent)],
+                    scopes: [own.clone(), theirs.clone()],
+                    common_path: own.common_path(theirs),
+                });
             }
         }
     }
     found
 }
 
-/// A collision in words.
-pub(super) fn met(collision: &Value) -> String {
-    let text = |list: &str, at: usize| collision[list][at].as_str().unwrap_or_default().to_owned();
-    let [one, other] = [0, 1].map(|at| format!("{} of {}", text("scopes", at), text("lanes", at)));
-    format!("{one} meets {other}")
-}
-
-/// The agents that may be given work where none is named: those who are not revoked and not the one
-/// who asks, without hosts that never said what they are called.
+/// Agents to choose from if none is named: not revoked, not the caller, and not an unnamed host.
 pub(super) fn others<'s>(
     state: &'s State,
     own: Option<&AgentName>,
@@ -291,8 +306,7 @@ pub(super) fn others<'s>(
     })
 }
 
-/// Whether an agent is a host that never said what it is called: nobody is behind it who would
-/// look for work.
+/// Whether an agent is an unnamed host, which never looks for work.
 fn is_nobody(name: &AgentName) -> bool {
     name.as_str().rsplit(['+', '/']).next() == Some(UNNAMED)
 }
@@ -304,7 +318,7 @@ fn meeting<'a>(one: &'a Surfaces, other: &'a Surfaces) -> Option<(&'a Surface, &
     one.as_slice().iter().find_map(with)
 }
 
-/// The agent who will hold a lease: the one whose offered assignment it is for.
+/// The agent a lease is promised to: that of the offered assignment it belongs to.
 fn promised(state: &State, lease: &Lease) -> Option<Principal> {
     let live = state.memory().newest(Kind::Assignment, Some(true));
     let mut of = live.filter(|own| own.fields.claim == Some(lease.epoch));
@@ -312,8 +326,8 @@ fn promised(state: &State, lease: &Lease) -> Option<Principal> {
     agent.map(|agent| Principal::Agent(agent.clone()))
 }
 
-/// What somebody else holds, or is meant to, of what a lane needs, and what the caller holds there
-/// that reaches beyond it.
+/// A lease in the way of a lane: held by or promised to somebody else, or the caller's own and
+/// larger than the lane.
 pub(super) fn taken(
     state: &State,
     now: Timestamp,
@@ -322,7 +336,7 @@ pub(super) fn taken(
 ) -> Option<Obstacle> {
     let wanted = lane.surfaces.as_ref()?;
     let own = Principal::Agent(lane.agent.clone());
-    // What the agent holds by itself stays its own, and it may go on with it.
+    // A lease the agent already holds stays its own; it may continue with it.
     if own != *me && is_held_by_agent(state, now, lane, wanted) {
         return None;
     }
@@ -334,15 +348,19 @@ pub(super) fn taken(
             _ if lease.holder == *me && (own == *me || promised.as_ref() == Some(&own)) => {
                 return None;
             }
-            // The lane takes the place of what the caller holds for nobody else.
+            // The lane replaces a lease that the caller holds for nobody else.
             None if lease.holder == *me && lease.surfaces.is_within(wanted) => return None,
             None if lease.holder == *me => {
-                "which you hold yourself and is more than the lane: give it back first".to_owned()
+                "which you hold yourself and which is larger than the lane: release it first"
+                    .to_owned()
             }
             Some(agent) if *agent != lease.holder => {
-                format!("which is offered to {} and held by {holder} until then", called(agent))
+                format!(
+                    "which is offered to {} and held by {holder} until it is accepted",
+                    called(agent)
+                )
             }
-            _ => format!("which {holder} has"),
+            _ => format!("which {holder} holds"),
         };
         let claim = RecordId::claim(lease.epoch);
         Some(Obstacle {
@@ -353,19 +371,21 @@ pub(super) fn taken(
                 "claim_id": claim, "holder": holder, "surface": held, "wanted": asked,
                 "offered_to": promised.as_ref().map(called), "expires_at": lease.expires_at,
             }),
+            held: Some(Box::new(Held { holder, surface: held.clone(), until: lease.expires_at })),
         })
     })
 }
 
-/// What stands against work on its plan: it is over, or somebody works on it already.
+/// An obstacle of the lane's plan: it is over, or already assigned.
 pub(super) fn assigned(state: &State, lane: &Lane) -> Option<Obstacle> {
     let plan = lane.plan?;
     if let Some(over) = state.memory().record(plan).filter(|own| own.is_terminal()) {
         return Some(Obstacle {
             agent: shown(&lane.agent),
             code: "plan_is_over",
-            message: format!("{plan} is {}: nobody works on it any more", over.status),
+            message: format!("{plan} is {} and cannot be assigned", over.status),
             data: json!({ "plan_id": plan, "status": over.status }),
+            held: None,
         });
     }
     let mut live = state.memory().newest(Kind::Assignment, Some(true));
@@ -376,10 +396,11 @@ pub(super) fn assigned(state: &State, lane: &Lane) -> Option<Obstacle> {
         code: "plan_already_assigned",
         message: format!("{plan} is assigned to {agent} ({})", other.id),
         data: json!({ "assignment_id": other.id, "agent": agent }),
+        held: None,
     })
 }
 
-/// Whether an assignment is one that somebody may still work on.
+/// Assignments that may still be worked on.
 trait Open {
     fn status_is_open(&self) -> bool;
 }
@@ -396,24 +417,42 @@ impl Open for Record {
 /// The command that offers.
 const OFFER: &str = "memory.offer";
 
-/// What became of lanes that were to be offered.
+/// An offer as the caller is told of it.
+#[derive(Clone, Debug, Serialize)]
+pub(super) struct Delivery {
+    pub(super) agent: Option<String>,
+    channel: &'static str,
+    pub(super) message_id: RecordId,
+    pub(super) claim_id: Option<RecordId>,
+    pub(super) assignment_id: RecordId,
+    attempt: Option<u32>,
+    nonce: Option<Label>,
+    pub(super) plan_id: Option<RecordId>,
+    execution_status: &'static str,
+    execution_reason: &'static str,
+    /// The shell command with which the agent accepts; listed apart from the rest.
+    #[serde(skip)]
+    pub(super) command: Option<String>,
+}
+
+/// The result of offering lanes.
 pub(super) struct Sent {
-    /// What each agent who gets work is told.
-    pub(super) delivered: Vec<Value>,
-    /// What stood against the others.
+    /// One for each lane that was offered.
+    pub(super) delivered: Vec<Delivery>,
+    /// One for each lane that was not.
     pub(super) obstacles: Vec<Obstacle>,
 }
 
 impl Verbs<'_> {
-    /// What the same request offered before, if it did.
-    pub(super) fn offered_before(&self, key: &Key) -> Result<Option<OfferedReply>, Fault> {
+    /// The offers that the same request made before, if any.
+    pub(super) fn offered_before(&self, key: &Key) -> Result<Option<OfferedReply>, Error> {
         let Present { state, now, .. } = self.present()?;
         key.offered(&state, &self.principal(), now)
     }
 
-    /// Offers lanes, all that nothing stands against with one command. Whoever asks with the same
-    /// key at the same time gets the same offers.
-    pub(super) fn offer(&self, lanes: &[Lane], key: &Key) -> Result<Sent, Fault> {
+    /// Offers all lanes without obstacles with one command. Concurrent requests with the same key
+    /// get the same offers.
+    pub(super) fn offer(&self, lanes: &[Lane], key: &Key) -> Result<Sent, Error> {
         let mut left = ATTEMPTS_MAX;
         loop {
             left -= 1;
@@ -426,116 +465,115 @@ impl Verbs<'_> {
             for lane in lanes {
                 match taken(&state, now, &me, lane).or_else(|| assigned(&state, lane)) {
                     Some(obstacle) => obstacles.push(obstacle),
-                    None => free.push(kernel_lane(lane, key, now)),
+                    None => free.push(kernel_lane(lane, key, now)?),
                 }
             }
             if free.is_empty() {
                 return Ok(Sent { delivered: Vec::new(), obstacles });
             }
-            let mut offer = json!({ "lanes": free });
-            if let Some(id) = key.of_offer() {
-                offer["request_id"] = json!(id);
-                offer["asked"] = json!(key.asked());
-            }
-            match self.act(OFFER, &offer) {
-                Ok(made) => {
-                    let made: OfferedReply = serde_json::from_value(made)
-                        .map_err(|error| Fault::defect(error.to_string()))?;
+            let request_id = key.of_offer();
+            let offer = Offer {
+                asked: request_id.as_ref().map(|_| key.asked()),
+                lanes: Few::new(free).map_err(Error::usage)?,
+                request_id,
+            };
+            match self.execute(Command::MemoryOffer(Box::new(offer))) {
+                Ok(MemoryReply::Offered(made)) => {
                     let delivered = self.deliveries(&made)?;
                     return Ok(Sent { delivered, obstacles });
                 }
-                // Somebody took a part of it in between, so it is looked at again.
-                Err(fault)
-                    if left > 0 && matches!(fault.rule(), Rule::NoOverlap | Rule::PlanTaken) => {}
-                Err(fault) if fault.rule() == Rule::RequestOnce => return Err(reused()),
-                Err(fault) => return Err(fault),
+                Ok(other) => return Err(Error::unexpected(&other)),
+                // Somebody took a part of the lanes in between: try again.
+                Err(error)
+                    if left > 0 && matches!(error.rule(), Rule::NoOverlap | Rule::PlanTaken) => {}
+                Err(error) if error.rule() == Rule::RequestOnce => return Err(reused()),
+                Err(error) => return Err(error),
             }
         }
     }
 
-    /// What was offered before, told again.
+    /// Reports earlier offers of the same request again.
     pub(super) fn repeated<'n>(
         &self,
         before: &OfferedReply,
         named: impl Iterator<Item = &'n AgentName>,
-    ) -> Result<Sent, Fault> {
+    ) -> Result<Sent, Error> {
         let has = |agent: &AgentName| {
             before.offers.iter().any(|offer| offer.agent.as_ref() == Some(agent))
         };
         let obstacles = named.filter(|agent| !has(agent)).map(|agent| Obstacle {
             agent: shown(agent),
             code: "not_offered",
-            message: format!("{} was left out when this was asked for first", shown(agent)),
+            message: format!("{} was left out when this request was first made", shown(agent)),
             data: Value::Null,
+            held: None,
         });
         let obstacles = obstacles.collect();
         Ok(Sent { delivered: self.deliveries(before)?, obstacles })
     }
 
-    /// What agents are told of what was offered to them.
-    fn deliveries(&self, made: &OfferedReply) -> Result<Vec<Value>, Fault> {
+    /// Describes each offer that was made.
+    fn deliveries(&self, made: &OfferedReply) -> Result<Vec<Delivery>, Error> {
         let Present { state, .. } = self.present()?;
         Ok(made.offers.iter().map(|offer| delivery(&state, offer)).collect())
     }
 
-    /// The record that a command answered with, as it is now.
-    pub(super) fn fetched(&self, made: &Value) -> Result<Record, Fault> {
-        let id = made["id"].as_str().unwrap_or_default();
-        let id: RecordId = id.parse().map_err(|_| Fault::defect("a record without an id"))?;
+    /// The current version of a record that this request created.
+    pub(super) fn fetched(&self, id: RecordId) -> Result<Record, Error> {
         let Present { state, .. } = self.present()?;
         let own = state.memory().record(id).cloned();
-        let gone = || format!("{id} is archived: what this request made is no more");
-        own.ok_or_else(|| Fault::not_found(gone()))
+        let gone = || format!("{id}, which this request created, is archived");
+        own.ok_or_else(|| Error::not_found(gone()))
     }
 }
 
-/// A lane in the words of the kernel.
-fn kernel_lane(lane: &Lane, key: &Key, now: Timestamp) -> Value {
-    let mut fields = json!({ "agent": lane.agent, "nonce": key.nonce(lane, now) });
-    let given = [
-        ("scope", lane.scope.clone()),
-        ("plan_id", lane.plan.map(|plan| plan.to_string())),
-        ("lane", lane.name.clone()),
-        ("worktree_path", lane.worktree.clone()),
-    ];
-    for (name, value) in given {
-        if let Some(value) = value {
-            fields[name] = value.into();
-        }
-    }
-    let mut own = json!({ "fields": fields, "text": lane.task, "ttl_s": CLAIM_SECS });
-    if let Some(surfaces) = &lane.surfaces {
-        own["surfaces"] = json!(surfaces);
-    }
-    if let Some(thread) = &lane.thread {
-        own["thread"] = thread.clone().into();
-    }
-    own
-}
-
-/// What an agent is told of what was offered to it, and how it is taken up.
-pub(super) fn delivery(state: &State, offer: &LaneReply) -> Value {
-    let own = state.memory().record(offer.assignment);
-    json!({
-        "agent": offer.agent.as_ref().map(shown), "channel": "inbox",
-        "message_id": offer.message, "claim_id": offer.claim, "assignment_id": offer.assignment,
-        "attempt": own.and_then(|own| own.fields.attempt),
-        "nonce": own.and_then(|own| own.fields.nonce.clone()),
-        "plan_id": own.and_then(|own| own.fields.plan_id),
-        "execution_status": "command_ready_manual",
-        "execution_reason": "agents are started by hand: run the command where it is to work",
-        "command": own.and_then(command),
+/// Translates a lane to the kernel's arguments.
+fn kernel_lane(lane: &Lane, key: &Key, now: Timestamp) -> Result<offer::Lane, Error> {
+    let fields = Fields {
+        agent: Some(lane.agent.clone()),
+        nonce: Some(label("nonce", &key.nonce(lane, now))?),
+        scope: lane.scope.as_deref().map(|scope| text("scope", scope)).transpose()?,
+        plan_id: lane.plan,
+        lane: lane.name.as_deref().map(|name| label("lane", name)).transpose()?,
+        worktree_path: lane.worktree.as_deref().map(|path| text("worktree", path)).transpose()?,
+        ..Fields::default()
+    };
+    let ttl = Ttl::new(CLAIM_SECS.into()).map_err(|error| Error::defect(error.to_string()))?;
+    Ok(offer::Lane {
+        fields,
+        surfaces: lane.surfaces.clone(),
+        text: text("task", &lane.task)?,
+        thread: lane.thread.as_deref().map(|thread| label("threadId", thread)).transpose()?,
+        ttl_s: Some(ttl),
     })
 }
 
-/// Whether a lease of the agent's own covers what its lane needs.
+/// Describes an offer: its records, and the command with which the agent accepts it.
+pub(super) fn delivery(state: &State, offer: &LaneReply) -> Delivery {
+    let own = state.memory().record(offer.assignment);
+    Delivery {
+        agent: offer.agent.as_ref().map(shown),
+        channel: "inbox",
+        message_id: offer.message,
+        claim_id: offer.claim,
+        assignment_id: offer.assignment,
+        attempt: own.and_then(|own| own.fields.attempt),
+        nonce: own.and_then(|own| own.fields.nonce.clone()),
+        plan_id: own.and_then(|own| own.fields.plan_id),
+        execution_status: "command_ready_manual",
+        execution_reason: "agents are started by hand: run the command where the agent works",
+        command: own.and_then(command),
+    }
+}
+
+/// Whether a lease of the lane's agent already covers the lane.
 fn is_held_by_agent(state: &State, now: Timestamp, lane: &Lane, wanted: &Surfaces) -> bool {
     let own = Principal::Agent(lane.agent.clone());
     let mut live = state.leases_of(&own).filter(|(_, lease)| lease.is_live(now));
     live.any(|(_, lease)| wanted.is_within(&lease.surfaces))
 }
 
-/// What the agent runs to take the work up.
+/// The shell command with which the agent accepts an assignment.
 pub(super) fn command(assignment: &Record) -> Option<String> {
     let agent = quoted(&shown(assignment.agent()?));
     let accept = format!("althing memory transition {} accepted --as {agent}", assignment.id);
@@ -545,7 +583,7 @@ pub(super) fn command(assignment: &Record) -> Option<String> {
     })
 }
 
-/// A word for a shell.
+/// Quotes a word for a shell.
 fn quoted(text: &str) -> String {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "._-/:@".contains(c);
     if !text.is_empty() && text.chars().all(is_plain) {

@@ -1,4 +1,4 @@
-//! `loop`: work in rounds. A loop has a phase, and places for agents who take turns.
+//! `loop`: work in rounds. A loop has a phase, and slots for agents who take turns.
 
 use althing_dialects::frugal::planning::called;
 use althing_dialects::memory::facade::Facade;
@@ -15,24 +15,24 @@ use althing_kernel::records::transition::Move;
 use althing_kernel::records::view::MemoryReply;
 use althing_kernel::records::vocabulary::{Action, LoopKind};
 use althing_kernel::records::{Effect, Fields, Kind, Record, Status};
-use althing_kernel::text::Text;
 use althing_kernel::{AgentName, Command, Rule, State};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::Verbs;
+use super::args::{label, text};
 use super::coordinate::Coordinate;
 use super::lanes::{Key, agent_named, command as command_of, id_of, record, shown};
 use super::session::Present;
-use crate::fault::Fault;
+use crate::error::Error;
 
-/// How many loops a list has.
+/// Most loops in a list.
 const LISTED_MAX: usize = 50;
-/// How many open questions a loop shows.
+/// Most open questions of a loop that are shown.
 const QUESTIONS_MAX: usize = 20;
 
-/// What to do with a loop.
+/// The act that a `loop` call asks for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum Act {
@@ -77,7 +77,7 @@ impl Act {
     }
 }
 
-/// How a loop ends.
+/// The state in which a loop ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum End {
@@ -96,7 +96,7 @@ impl End {
     }
 }
 
-/// A place in a loop that is opened.
+/// A slot of a loop to open.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Place {
@@ -106,7 +106,7 @@ pub(super) struct Place {
     pub(super) assignment: Option<String>,
 }
 
-/// Something that came of a loop.
+/// An artifact of a loop.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Artifact {
@@ -162,12 +162,12 @@ pub(super) struct Loop {
     pub(super) message: Option<String>,
     pub(super) reason: Option<String>,
     pub(super) expected_version: Option<u32>,
-    /// Repeating it repeats nothing.
+    /// Makes retries safe.
     pub(super) client_request_id: Option<String>,
 }
 
 impl Verbs<'_> {
-    pub(super) fn rounds(&self, args: &Loop, given: &Value) -> Result<Value, Fault> {
+    pub(super) fn rounds(&self, args: &Loop, given: &Value) -> Result<Value, Error> {
         let key = Key::new(args.client_request_id.as_deref(), given);
         let Present { state, now, .. } = self.present()?;
         if args.intent == Act::List {
@@ -220,39 +220,39 @@ impl Verbs<'_> {
         }
     }
 
-    /// Changes a loop with one command, which sees to versions and repetition.
-    fn change(&self, own: &Record, args: &Loop, command: Command) -> Result<Value, Fault> {
-        let reply = self.execute(command).map_err(|fault| match fault.rule() {
+    /// Changes a loop with one command, which checks its version and the request id.
+    fn change(&self, own: &Record, args: &Loop, command: Command) -> Result<Value, Error> {
+        let reply = self.execute(command).map_err(|error| match error.rule() {
             Rule::RecordOwner if args.intent == Act::CompleteTurn => {
-                fault.with(json!({ "code": "unauthorized_slot_write" }))
+                error.with(json!({})).with_code("unauthorized_slot_write")
             }
             Rule::RecordVersion => {
-                fault.with(json!({ "code": "version_conflict", "actual": own.version }))
+                let details = json!({ "actual": own.version });
+                error.with(details).with_code("version_conflict")
             }
-            _ => fault,
+            _ => error,
         })?;
         let effects = match reply {
             MemoryReply::Looped(done) | MemoryReply::Turned(done) => done.side_effects,
             MemoryReply::Moved(done) => done.side_effects,
-            other => return Err(Fault::defect(format!("an unexpected reply: {other:?}"))),
+            other => return Err(Error::defect(format!("an unexpected reply: {other:?}"))),
         };
         let Present { state, .. } = self.present()?;
         let own = state.memory().record(own.id).unwrap_or(own);
-        let told: Vec<Value> = effects.iter().map(|own| followed(args.intent, own)).collect();
-        let mut told = with_questions(args.intent, &state, own, &told);
+        let mut answer = with_questions(args.intent, &state, own, &effects);
         if args.intent == Act::Turn {
             let given = effects.iter().find(|own| own.kind == Kind::Assignment);
             let work = given.and_then(|own| state.memory().record(own.id));
             if let Some(work) = work {
                 let agent = work.agent().map(shown);
-                told["result"]["commands"] =
+                answer["result"]["commands"] =
                     json!([{ "agent": agent, "command": command_of(work) }]);
             }
         }
-        Ok(told)
+        Ok(answer)
     }
 
-    fn step(&self, own: &Record, args: &Loop, key: &Key, to: Status) -> Result<Value, Fault> {
+    fn step(&self, own: &Record, args: &Loop, key: &Key, to: Status) -> Result<Value, Error> {
         let reason = args.reason.as_deref().map(|reason| text("reason", reason)).transpose()?;
         let step = Move {
             expected_version: args.expected_version,
@@ -263,12 +263,12 @@ impl Verbs<'_> {
         self.change(own, args, Command::MemoryMove(Box::new(step)))
     }
 
-    fn open(&self, state: &State, args: &Loop, key: &Key) -> Result<Value, Fault> {
+    fn open(&self, state: &State, args: &Loop, key: &Key) -> Result<Value, Error> {
         let kind = args.kind.ok_or_else(|| lacks(args.intent, "kind"))?;
         let task = args.task.as_deref().ok_or_else(|| lacks(args.intent, "task"))?;
         if args.plan.is_none() && !args.allow_orphan {
-            let message = "a loop belongs to a plan: name it in 'planId', or say 'allow_orphan'";
-            return Err(Fault::usage(message));
+            let message = "a loop belongs to a plan: name it in 'planId', or set 'allow_orphan'";
+            return Err(Error::usage(message));
         }
         let mut slots = Vec::new();
         for (at, place) in args.slots.iter().enumerate() {
@@ -280,14 +280,14 @@ impl Verbs<'_> {
         let stop = args.stop_conditions.as_deref();
         let fields = Fields {
             plan_id: args.plan.as_deref().map(|plan| id_of(Kind::Plan, plan)).transpose()?,
-            stop_conditions: stop.map(|text| self::text("stop_conditions", text)).transpose()?,
+            stop_conditions: stop.map(|stop| text("stop_conditions", stop)).transpose()?,
             ..Fields::default()
         };
         let made = self.opened(kind, task, slots, fields, key.label())?;
         Ok(answer(args.intent, &made, &[]))
     }
 
-    /// Opens a loop. In which phase it begins is the kernel's to say.
+    /// Opens a loop. The kernel chooses its first phase.
     fn opened(
         &self,
         kind: LoopKind,
@@ -295,31 +295,31 @@ impl Verbs<'_> {
         slots: Vec<Slot>,
         fields: Fields,
         request_id: Option<Label>,
-    ) -> Result<Record, Fault> {
-        let slots = Few::new(slots).map_err(|why| Fault::usage(format!("slots: {why}")))?;
+    ) -> Result<Record, Error> {
+        let slots = Few::new(slots).map_err(|why| Error::usage(format!("slots: {why}")))?;
         let fields = Fields { loop_kind: Some(kind), slots, ..fields };
         let create =
             Create { fields, request_id, ..Create::plain(Kind::Loop, text("task", task)?) };
         match self.execute(Command::MemoryCreate(Box::new(create)))? {
             MemoryReply::Record(own) => {
                 let Present { state, .. } = self.present()?;
-                let gone = || format!("{} is archived: what this request made is no more", own.id);
+                let gone = || format!("{}, which this request created, is archived", own.id);
                 let now = state.memory().record(own.id).cloned();
-                now.ok_or_else(|| Fault::not_found(gone()))
+                now.ok_or_else(|| Error::not_found(gone()))
             }
-            other => Err(Fault::defect(format!("an unexpected reply: {other:?}"))),
+            other => Err(Error::defect(format!("an unexpected reply: {other:?}"))),
         }
     }
 
-    /// A loop for agents who are asked together.
+    /// Opens a loop with a slot for each agent.
     pub(super) fn open_loop(
         &self,
         kind: LoopKind,
         args: &Coordinate,
         agents: &[AgentName],
         key: &Key,
-    ) -> Result<String, Fault> {
-        let slots: Result<Vec<Slot>, Fault> =
+    ) -> Result<String, Error> {
+        let slots: Result<Vec<Slot>, Error> =
             agents.iter().enumerate().map(|(at, agent)| slot(at, agent)).collect();
         let plan_id = args.plan.as_deref().map(|plan| id_of(Kind::Plan, plan)).transpose()?;
         let request_id = key.part("loop").map(|id| label("client_request_id", &id)).transpose()?;
@@ -329,14 +329,14 @@ impl Verbs<'_> {
     }
 }
 
-/// The act that is asked for, in the words of the kernel.
-fn act(state: &State, args: &Loop) -> Result<loops::Act, Fault> {
+/// Translates an act to the kernel's type.
+fn act(state: &State, args: &Loop) -> Result<loops::Act, Error> {
     let task = |required: bool| match args.task.as_deref() {
         Some(task) => text("task", task).map(Some),
         None if required => Err(lacks(args.intent, "task")),
         None => Ok(None),
     };
-    let said = || Ok::<Body, Fault>(task(true)?.unwrap_or_default());
+    let required_task = || Ok::<Body, Error>(task(true)?.unwrap_or_default());
     Ok(match args.intent {
         Act::Turn => loops::Act::Turn { slot: slot_named(args)?, text: task(false)? },
         Act::Advance => {
@@ -372,44 +372,35 @@ fn act(state: &State, args: &Loop) -> Result<loops::Act, Fault> {
         }
         Act::RequestInput => {
             let slot = args.slot.as_deref().map(|slot| label("slot", slot)).transpose()?;
-            loops::Act::Ask { slot, text: said()? }
+            loops::Act::Ask { slot, text: required_task()? }
         }
         Act::ProvideInput => {
             let message = args.message.as_deref().map(|id| record(state, Kind::Message, id));
             let message = message.transpose()?.map(|own| own.id);
-            loops::Act::Answer { message, text: said()? }
+            loops::Act::Answer { message, text: required_task()? }
         }
         _ => loops::Act::Continue {},
     })
 }
 
-fn text<const MAX: usize>(name: &str, given: &str) -> Result<Text<MAX>, Fault> {
-    Text::new(given).map_err(|error| Fault::usage(format!("'{name}': {error}")))
-}
-
-fn label(name: &str, given: &str) -> Result<Label, Fault> {
-    Label::new(given).map_err(|error| Fault::usage(format!("'{name}': {error}")))
-}
-
-/// The name of the place that is meant.
-fn slot_named(args: &Loop) -> Result<Label, Fault> {
+/// The slot that is named.
+fn slot_named(args: &Loop) -> Result<Label, Error> {
     label("slot", args.slot.as_deref().ok_or_else(|| lacks(args.intent, "slot"))?)
 }
 
-/// What followed, in the words of this dialect.
-fn followed(act: Act, own: &Effect) -> Value {
+/// The name this dialect gives to what happened to a record because of an act.
+fn action(act: Act, own: &Effect) -> &'static str {
     let says = matches!(act, Act::Turn | Act::RequestInput | Act::ProvideInput);
-    let action = match (own.action, own.to) {
+    match (own.action, own.to) {
         (Action::Created, _) if says => "create",
         (Action::Unchanged, _) if says => "reuse",
         (Action::Moved, Some(to)) if says => to.as_str(),
         (other, _) => other.as_str(),
-    };
-    json!({ "action": action, "kind": own.kind, "id": own.id })
+    }
 }
 
-/// A new place.
-fn slot(at: usize, agent: &AgentName) -> Result<Slot, Fault> {
+/// A new slot.
+fn slot(at: usize, agent: &AgentName) -> Result<Slot, Error> {
     Ok(Slot {
         agent: agent.clone(),
         assignment: None,
@@ -420,24 +411,24 @@ fn slot(at: usize, agent: &AgentName) -> Result<Slot, Fault> {
     })
 }
 
-fn lacks(act: Act, name: &str) -> Fault {
-    Fault::usage(format!("bclaw_loop {} requires '{name}'", act.name()))
+fn lacks(act: Act, name: &str) -> Error {
+    Error::usage(format!("bclaw_loop {} requires '{name}'", act.name()))
 }
 
-/// A loop, with what waits for an answer in it.
-fn with_questions(act: Act, state: &State, own: &Record, effects: &[Value]) -> Value {
-    let mut told = answer(act, own, effects);
+/// The answer about a loop, with its open questions.
+fn with_questions(act: Act, state: &State, own: &Record, effects: &[Effect]) -> Value {
+    let mut shown = answer(act, own, effects);
     let open = loops::questions(state, own).take(QUESTIONS_MAX).map(|asked| {
         json!({
             "id": asked.id, "short_label": asked.id.label(), "from": called(&asked.author),
             "to": asked.fields.to, "text": asked.text,
         })
     });
-    told["result"]["waiting_for_input"] = open.collect();
-    told
+    shown["result"]["waiting_for_input"] = open.collect();
+    shown
 }
 
-/// The loops of a kind and a standing, or all of them.
+/// Lists loops, by kind and status if given.
 fn list(state: &State, args: &Loop) -> Value {
     let status = args.status.map(End::status);
     let wanted = |own: &&Record| {
@@ -460,7 +451,7 @@ fn brief(own: &Record) -> Value {
     })
 }
 
-/// The turns that were taken, the last one first.
+/// The turns of a loop, newest first.
 fn turns(own: &Record) -> Value {
     let turn = |taken: &Taken| {
         json!({
@@ -472,7 +463,7 @@ fn turns(own: &Record) -> Value {
     own.fields.turns.iter().rev().map(turn).collect()
 }
 
-fn answer(act: Act, own: &Record, effects: &[Value]) -> Value {
+fn answer(act: Act, own: &Record, effects: &[Effect]) -> Value {
     let mut facade = Facade::new(act.name());
     let mut shown_loop = brief(own);
     shown_loop["text"] = own.text.to_string().into();
@@ -493,8 +484,7 @@ fn answer(act: Act, own: &Record, effects: &[Value]) -> Value {
     shown_loop["stop_conditions"] = json!(own.fields.stop_conditions);
     facade.result("loop", shown_loop).artifact("loop", &own.id.to_string());
     for effect in effects {
-        let text = |name: &str| effect[name].as_str().unwrap_or_default();
-        facade.effect(text("action"), text("kind"), text("id"));
+        facade.effect(action(act, effect), effect.kind.as_str(), &effect.id.to_string());
     }
     let waiting: Vec<&str> = own
         .fields

@@ -1,9 +1,9 @@
 //! The memory dialect, for hosts and for the command line: one implementation of each verb.
 //!
-//! [`Verbs`] is somebody at the project's memory. `work` opens a session, and claims what is to be
-//! worked on; `context`, `find` and `get` read and write nothing; `create`, `update`, `transition`,
-//! `complete_step` and `remove` change records through the engine. A claim is a lease of the kernel,
-//! so what is claimed here is held against every other door.
+//! [`Verbs`] carries out the verbs for one caller. `work` opens a session and claims a scope;
+//! `context`, `find` and `get` only read; `create`, `update`, `transition`, `complete_step` and
+//! `remove` change records through the engine. A claim is a lease of the kernel, so it holds
+//! against callers of every other door.
 
 mod args;
 mod board;
@@ -14,19 +14,19 @@ mod coordinate;
 mod dispatch;
 mod find;
 mod harvest;
-mod idle;
+mod hints;
+mod ignored_arguments;
 mod lanes;
 mod loops;
 mod names;
 mod progress;
 mod ranking;
-mod recall;
 mod records;
+mod search_cache;
 mod session;
-mod strangers;
 mod sweep;
 mod trail;
-mod ways;
+mod unknown_agents;
 mod work;
 mod write;
 
@@ -37,50 +37,49 @@ use althing_dialects::memory::words;
 use althing_kernel::{Principal, Rule};
 use serde_json::{Map, Value};
 
-pub(crate) use recall::Recall;
+pub(crate) use search_cache::SearchCache;
 
-pub use ways::{Way, step, way};
+pub use hints::{Hint, allowed_steps, hint_for};
 
 use crate::arguments;
 use crate::context::ProjectContext;
-use crate::error::ErrorKind;
-use crate::fault::Fault;
+use crate::error::{Error, ErrorKind};
 
-/// What can be done.
+/// A verb of the dialect.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verb {
     /// Open a session; claim a scope.
     Work,
-    /// Read what is shared.
+    /// Read a view of the shared state.
     Context,
-    /// Look for things.
+    /// List records.
     Find,
-    /// Fetch one thing.
+    /// Fetch one record.
     Get,
-    /// Remember something.
+    /// Create a record.
     Create,
-    /// Change what something says.
+    /// Change the fields of a record.
     Update,
-    /// Move something on.
+    /// Move a record to another state.
     Transition,
     /// Finish a step of a plan.
     CompleteStep,
-    /// Put something away.
+    /// Archive a record.
     Remove,
-    /// Give work to others, or ask them.
+    /// Assign work to agents, or ask them.
     Coordinate,
-    /// Give out plans in their order.
+    /// Offer the plans of a sequence in order.
     Dispatch,
-    /// Work in rounds.
+    /// Work in rounds, with phases and turns.
     Loop,
-    /// Look for what is silent.
+    /// Move on overdue assignments.
     Sweep,
-    /// Take in what was left in worktrees.
+    /// Collect results left in worktrees.
     Harvest,
 }
 
 impl Verb {
-    /// All that hosts can call; the first seven are those of the protocol.
+    /// All verbs that hosts can call; the first seven are the protocol's.
     pub const ALL: [Verb; 12] = [
         Verb::Work,
         Verb::Context,
@@ -96,7 +95,7 @@ impl Verb {
         Verb::Loop,
     ];
 
-    /// What its tool is called.
+    /// The name of its tool.
     pub fn tool(self) -> &'static str {
         match self {
             Verb::Work => "bclaw_work",
@@ -167,12 +166,12 @@ impl Verb {
         }
     }
 
-    /// Whether it changes nothing.
+    /// Whether it only reads.
     pub fn reads(self) -> bool {
         matches!(self, Verb::Context | Verb::Find | Verb::Get)
     }
 
-    /// Whether it changes nothing if it is asked for so.
+    /// Whether it only reads with these arguments.
     pub fn looks(self, given: &Map<String, Value>) -> bool {
         let intent = given.get("intent").and_then(Value::as_str);
         let is_on = |name: &str| given.get(name).is_some_and(|on| on == true);
@@ -185,34 +184,34 @@ impl Verb {
     }
 }
 
-/// Somebody at the project's memory.
+/// The verbs for one caller.
 pub struct Verbs<'a> {
     context: &'a ProjectContext,
     principal: Principal,
 }
 
 impl<'a> Verbs<'a> {
-    /// The verbs for whoever asks, who has to have a name.
-    pub fn new(context: &'a ProjectContext) -> Result<Self, Fault> {
+    /// The verbs for the caller, who must have a name.
+    pub fn new(context: &'a ProjectContext) -> Result<Self, Error> {
         Ok(Verbs { context, principal: context.named()?.clone() })
     }
 
-    /// Does something.
-    pub fn call(&self, verb: Verb, given: &Value) -> Result<Value, Fault> {
-        self.done(verb, given).map_err(|fault| self.told(verb, fault))
+    /// Carries out a verb.
+    pub fn call(&self, verb: Verb, given: &Value) -> Result<Value, Error> {
+        self.perform(verb, given).map_err(|error| self.with_hint(verb, error))
     }
 
-    fn done(&self, verb: Verb, given: &Value) -> Result<Value, Fault> {
+    fn perform(&self, verb: Verb, given: &Value) -> Result<Value, Error> {
         let says = matches!(verb, Verb::Coordinate | Verb::Dispatch | Verb::Loop);
         let large = says || matches!(verb, Verb::Sweep | Verb::Harvest);
         let mut warnings = Vec::new();
         let named = if says { args::with_request_id(given)? } else { Value::Null };
         let given = if says { &named } else { given };
         let looks = given.as_object().is_some_and(|given| verb.looks(given));
-        let as_told = |fault| if looks { fault } else { self.on_record(verb.tool(), fault) };
-        self.check_said(&args::said(verb, given)?).map_err(as_told)?;
+        let recorded = |error| if looks { error } else { self.on_record(verb.tool(), error) };
+        self.check_caller(&args::caller_arguments(verb, given)?).map_err(recorded)?;
         if verb != Verb::Context {
-            warnings.extend(idle::ignored(verb, given).map(Value::from));
+            warnings.extend(ignored_arguments::ignored(verb, given).map(Value::from));
         }
         let mut answer = match verb {
             Verb::Work => self.work(&args::read(verb, given)?),
@@ -231,7 +230,7 @@ impl<'a> Verbs<'a> {
             Verb::Harvest => self.harvest(&args::read(verb, given)?),
         }?;
         match answer.get_mut("warnings").and_then(Value::as_array_mut) {
-            Some(told) => told.extend(warnings),
+            Some(list) => list.extend(warnings),
             None if warnings.is_empty() => {}
             None => answer["warnings"] = warnings.into(),
         }
@@ -243,7 +242,7 @@ impl<'a> Verbs<'a> {
             }
         }
         if large {
-            let budget = Budget::new(CHARS_DEFAULT, None).map_err(Fault::usage)?;
+            let budget = Budget::new(CHARS_DEFAULT, None).map_err(Error::usage)?;
             answer = budget.shorten(answer);
         }
         answer["schema_version"] = PROTOCOL.into();
@@ -251,14 +250,14 @@ impl<'a> Verbs<'a> {
     }
 }
 
-/// A failure, in the words of this dialect and with those of all doors.
-pub fn failure(fault: &Fault) -> Value {
-    let mut error = fault.object();
-    error["kind"] = kind(fault).into();
-    error
+/// The error object of this dialect.
+pub fn failure(error: &Error) -> Value {
+    let mut object = error.object();
+    object["kind"] = kind(error).into();
+    object
 }
 
-/// Failures that say more closely what they are.
+/// Error codes that this dialect shows as the kind of an error.
 const CODES: [&str; 8] = [
     "agent_validation_failed",
     "dirty_working_tree",
@@ -270,13 +269,12 @@ const CODES: [&str; 8] = [
     "version_conflict",
 ];
 
-/// What this dialect calls a sort of failure.
-pub fn kind(fault: &Fault) -> &'static str {
-    let code = fault.details()["code"].as_str();
-    if let Some(known) = CODES.iter().find(|known| code == Some(**known)) {
+/// The kind of an error in this dialect.
+pub fn kind(error: &Error) -> &'static str {
+    if let Some(known) = CODES.iter().find(|known| error.code() == Some(**known)) {
         return known;
     }
-    match (fault.kind(), fault.rule()) {
+    match (error.kind(), error.rule()) {
         (ErrorKind::Usage, _) => "validation_error",
         (ErrorKind::NotFound, Rule::NoProject) => "session_error",
         (ErrorKind::NotFound, _) => "not_found",

@@ -1,5 +1,5 @@
-//! The names that a type is read from, as its reader has them: what is taken need not be listed a
-//! second time.
+//! Field names of a deserializable type, taken from its deserializer so that they need not be
+//! listed a second time.
 
 use serde::de::value::Error;
 use serde::de::{DeserializeOwned, Deserializer, Error as _, Visitor};
@@ -7,7 +7,7 @@ use serde::de::{DeserializeOwned, Deserializer, Error as _, Visitor};
 /// The names of a type's fields, with their other spellings.
 pub(super) fn names<A: DeserializeOwned>() -> &'static [&'static str] {
     let mut asked = Asked(&[]);
-    // Nothing is read: the reader only says what it would look for.
+    // Reading fails, but the deserializer has passed on its field names by then.
     let _ = A::deserialize(&mut asked);
     asked.0
 }

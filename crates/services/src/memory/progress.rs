@@ -1,5 +1,4 @@
-//! `transition` of an assignment to `progress`: no state, but word of how the work goes, and a sign
-//! of life.
+//! `transition` of an assignment to `progress`: not a state, but a progress report and a heartbeat.
 
 use althing_dialects::memory::entity;
 use althing_kernel::Command;
@@ -12,13 +11,13 @@ use serde_json::{Value, json};
 use super::Verbs;
 use super::args::Transition;
 use super::write::request_label;
-use crate::fault::Fault;
+use crate::error::Error;
 
-/// What is said instead of a state.
-pub(super) const WORD: &str = "progress";
+/// The word that stands for a progress report in place of a state.
+pub(super) const PROGRESS: &str = "progress";
 
 impl Verbs<'_> {
-    pub(super) fn progress(&self, args: &Transition) -> Result<Value, Fault> {
+    pub(super) fn progress(&self, args: &Transition) -> Result<Value, Error> {
         let unfit = [
             ("planStatus", args.plan_status.is_some()),
             ("merged_into", args.merged_into.is_some()),
@@ -26,21 +25,19 @@ impl Verbs<'_> {
             ("forced", args.forced),
         ];
         if let Some((name, _)) = unfit.iter().find(|(_, given)| *given) {
-            return Err(Fault::usage(format!("'{name}' does not go with {WORD}")));
+            return Err(Error::usage(format!("'{name}' cannot be combined with {PROGRESS}")));
         }
-        let id = entity::id(Kind::Assignment, &args.id).map_err(Fault::usage)?;
-        let artifacts = Value::from(args.artifacts.clone());
-        let version = args.expected_version.map(u32::try_from).transpose();
+        let id = entity::id(Kind::Assignment, &args.id).map_err(Error::usage)?;
         let progress = Progress {
-            artifacts: serde_json::from_value(artifacts).map_err(Fault::unreadable)?,
-            expected_version: version.map_err(Fault::unreadable)?,
+            artifacts: args.artifacts.clone(),
+            expected_version: args.expected_version,
             id,
             request_id: args.request_id.as_deref().map(request_label).transpose()?,
-            text: args.reason.as_deref().map(Text::new).transpose().map_err(Fault::unreadable)?,
+            text: args.reason.as_deref().map(Text::new).transpose().map_err(Error::unreadable)?,
         };
         let heard = match self.execute(Command::MemoryProgress(Box::new(progress)))? {
             MemoryReply::Moved(heard) => heard,
-            other => return Err(Fault::unexpected(&other)),
+            other => return Err(Error::unexpected(&other)),
         };
         let record = heard.record.as_ref();
         Ok(json!({

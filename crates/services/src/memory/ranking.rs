@@ -1,4 +1,4 @@
-//! Ranking: what of all that is remembered matters for a path or a task.
+//! Ranking: the most relevant records for a path or a task.
 
 use althing_dialects::memory::item::{brief, edited_by};
 use althing_dialects::memory::moment::utc;
@@ -7,27 +7,28 @@ use althing_engine::screen::repeated;
 use althing_kernel::records::{Kind, Record, RecordId, Status};
 use althing_kernel::time::Span;
 use althing_kernel::{State, Surface, Timestamp};
+use serde::Serialize;
 use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
 
 use super::Verbs;
-use super::recall::item;
 use super::records::decision;
+use super::search_cache::item;
 use super::session::Present;
-use crate::fault::Fault;
+use crate::error::Error;
 
-/// How many plans are looked at for the most urgent: the newest.
+/// Most plans considered for the list of open plans, newest first.
 const PLANS_MAX: usize = 2_000;
-/// How many characters of a text are shown in a list.
+/// Longest text of an item in a list, in characters.
 const TEXT_CHARS: usize = 400;
-/// Nothing that was not looked at for so many days goes without a warning.
+/// Age at which constraints and traps are stale, in days.
 const STALE_DAYS: u64 = 90;
 const DAY_SECS: u64 = 24 * 60 * 60;
-/// How many are looked at for what is alike: creating something costs the same in a large store.
+/// Most records searched for similar ones, so that creating stays fast in a large project.
 const NEARBY_LOOKED_AT: usize = 200;
-/// How many that are alike are named when something is created.
+/// Most similar records that are named.
 const NEARBY_MAX: usize = 3;
-/// What is asked for.
+/// A question for ranked records.
 pub(super) struct Wanted<'a> {
     pub(super) path: Option<&'a str>,
     pub(super) text: &'a str,
@@ -36,12 +37,20 @@ pub(super) struct Wanted<'a> {
     pub(super) fill: bool,
 }
 
-/// From when on nobody should rely on something without another look at it.
+/// A record with a text like that of a new one.
+#[derive(Clone, Debug, Serialize)]
+pub(super) struct Nearby {
+    pub(super) id: RecordId,
+    short_label: String,
+    text: String,
+}
+
+/// The time from which a record is stale.
 pub(super) fn stale_from(record: &Record) -> Timestamp {
     seen_at(record).after(Span::from_secs(STALE_DAYS * DAY_SECS))
 }
 
-/// When somebody last looked at it.
+/// The time it was last verified or changed.
 fn seen_at(record: &Record) -> Timestamp {
     record.fields.verified_at.unwrap_or_default().max(record.updated_at)
 }
@@ -50,18 +59,18 @@ fn age_days(record: &Record, now: Timestamp) -> u64 {
     now.since(seen_at(record)).secs() / DAY_SECS
 }
 
-/// A path of the project; one that leads out of it is refused.
-pub(super) fn path_of(text: &str) -> Result<String, Fault> {
+/// Parses a path below the project's root.
+pub(super) fn path_of(text: &str) -> Result<String, Error> {
     match Surface::new(text) {
         Ok(surface) => Ok(surface.as_str().to_owned()),
-        Err(error) => Err(Fault::usage(format!(
+        Err(error) => Err(Error::usage(format!(
             "path {:?}: {error}; write a path below the project's root, such as src/a.rs",
             repeated(text)
         ))),
     }
 }
 
-/// The part of the answer something belongs to.
+/// The section of the answer a kind belongs to.
 fn section(kind: Kind) -> &'static str {
     match kind {
         Kind::Constraint => "constraints",
@@ -82,7 +91,7 @@ fn why(hit: &Hit) -> &'static str {
     }
 }
 
-/// A record in few words.
+/// A short description of a record.
 pub(super) fn short(record: &Record) -> Value {
     let kind = record.id.kind;
     let mut shown = json!({
@@ -120,7 +129,7 @@ pub(super) fn short(record: &Record) -> Value {
     shown
 }
 
-/// What is to be known of a record before it is relied on.
+/// A note if a record is superseded or stale.
 fn standing(record: &Record, now: Timestamp) -> Option<String> {
     if let Some(next) = record.fields.superseded_by {
         return Some(format!("superseded by {}", next.label()));
@@ -130,7 +139,7 @@ fn standing(record: &Record, now: Timestamp) -> Option<String> {
     (ages && days >= STALE_DAYS).then(|| format!("stale: last looked at {days} days ago"))
 }
 
-/// How much there is of each kind.
+/// The number of live records of each kind.
 pub(super) fn density(state: &State) -> Value {
     let count = |kind: &Kind| {
         let live = state.memory().count(*kind, Some(true));
@@ -140,9 +149,9 @@ pub(super) fn density(state: &State) -> Value {
     Value::Object(stored.map(count).filter(|(_, count)| *count != 0).collect())
 }
 
-/// What nobody looked at for long, oldest first.
+/// Warnings about stale records, oldest first.
 pub(super) fn stale(state: &State, now: Timestamp, limit: usize) -> Vec<String> {
-    // Nothing that changed lately is stale, so only what is oldest is looked at.
+    // Only records that have not changed for long can be stale.
     let is_old = |record: &&Record| now.since(record.updated_at).secs() >= STALE_DAYS * DAY_SECS;
     let kinds = [Kind::Constraint, Kind::Trap];
     let all = kinds.into_iter().flat_map(|kind| state.memory().oldest(kind).take_while(is_old));
@@ -156,7 +165,7 @@ pub(super) fn stale(state: &State, now: Timestamp, limit: usize) -> Vec<String> 
     old.iter().take(limit).map(say).collect()
 }
 
-/// The plans that are not over, most urgent first.
+/// Open plans, most urgent first.
 pub(super) fn open_plans(state: &State) -> Vec<&Record> {
     let mut plans: Vec<&Record> =
         state.memory().newest(Kind::Plan, Some(true)).take(PLANS_MAX).collect();
@@ -167,14 +176,14 @@ pub(super) fn open_plans(state: &State) -> Vec<&Record> {
 }
 
 impl Verbs<'_> {
-    /// What matters most, most first.
+    /// Selects the most relevant records. Also returns whether there are more.
     pub(super) fn select(&self, present: &Present, wanted: &Wanted<'_>) -> (Vec<Value>, bool) {
         let question = Question {
             text: wanted.text,
             path: wanted.path,
             now: present.now.micros(),
             fill: wanted.fill,
-            // One more shows whether there is more.
+            // One more than requested, to see whether there are more.
             limit: wanted.limit + 1,
             ..Question::default()
         };
@@ -190,18 +199,14 @@ impl Verbs<'_> {
             shown["why"] = why.join("; ").into();
             Some(shown)
         };
-        let hits = self.context.project().recall().rank(&present.state, wanted.pending, &question);
+        let hits =
+            self.context.project().search_cache().rank(&present.state, wanted.pending, &question);
         let has_more = hits.len() > wanted.limit;
         (hits.iter().take(wanted.limit).filter_map(show).collect(), has_more)
     }
 
-    /// What is alike and there already.
-    pub(super) fn nearby(
-        &self,
-        kind: Kind,
-        data: &Map<String, Value>,
-    ) -> Result<Vec<Value>, Fault> {
-        let Some(text) = data.get("text").and_then(Value::as_str) else { return Ok(Vec::new()) };
+    /// Finds live records of a kind with a text like this one.
+    pub(super) fn nearby(&self, kind: Kind, text: &str) -> Result<Vec<Nearby>, Error> {
         let present = self.present()?;
         let mut records: BTreeMap<String, &Record> = BTreeMap::new();
         let mut index = Index::default();
@@ -213,13 +218,11 @@ impl Verbs<'_> {
         let question = Question { text, limit: NEARBY_MAX, ..Question::default() };
         let hits = index.rank(&question);
         let found = hits.iter().filter_map(|hit| records.get(&hit.id));
-        let say = |record: &&Record| {
-            json!({
-                "id": record.id.to_string(),
-                "short_label": record.id.label(),
-                "text": brief(record.text.as_str(), 120),
-            })
+        let show = |record: &&Record| Nearby {
+            id: record.id,
+            short_label: record.id.label(),
+            text: brief(record.text.as_str(), 120),
         };
-        Ok(found.map(say).collect())
+        Ok(found.map(show).collect())
     }
 }

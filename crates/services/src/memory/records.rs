@@ -1,5 +1,4 @@
-//! What others wrote down for everybody and this dialect shows as well: the decisions of the
-//! frugal side. They are read here and written there.
+//! Decisions of the frugal dialect, which this dialect shows read-only.
 
 use althing_dialects::frugal::planning::called;
 use althing_dialects::memory::filter::Filter;
@@ -11,17 +10,17 @@ use althing_kernel::{Principal, State, Timestamp};
 use serde_json::{Value, json};
 
 use super::Verbs;
-use super::args::Said;
+use super::args::CallerArguments;
 use super::session::Present;
 use super::trail::entry_at;
-use crate::fault::Fault;
+use crate::error::Error;
 
-/// Where such a decision comes from.
+/// The source of such a decision.
 pub(super) const FRUGAL: &str = "frugal";
-/// How its id begins.
+/// The prefix of its id.
 const LOG: &str = "log#";
 
-/// A decision of the frugal side.
+/// A decision of the frugal dialect.
 pub(super) struct Decision {
     pub(super) number: u64,
     pub(super) at: Timestamp,
@@ -29,24 +28,24 @@ pub(super) struct Decision {
     by: Principal,
 }
 
-/// Whether an id is of such a decision.
+/// Whether an id names such a decision.
 pub(super) fn is_of_decisions(id: &str) -> bool {
     id.strip_prefix(LOG).is_some_and(|rest| rest.bytes().all(|byte| byte.is_ascii_digit()))
 }
 
-/// The decisions of the frugal side, newest first.
+/// The decisions of the frugal dialect, newest first.
 pub(super) fn newest_decisions(state: &State) -> impl Iterator<Item = Decision> {
     state.commons().decisions().rev().map(Decision::of)
 }
 
-/// The same, oldest first.
+/// The decisions of the frugal dialect, oldest first.
 pub(super) fn decisions(present: &Present) -> Vec<Decision> {
     let mut all: Vec<Decision> = newest_decisions(&present.state).collect();
     all.reverse();
     all
 }
 
-/// A decision of the frugal side by its id.
+/// A decision of the frugal dialect by its id.
 pub(super) fn decision(state: &State, id: &str) -> Option<Decision> {
     let number = id.strip_prefix(LOG)?.parse().ok()?;
     state.commons().decision(number).map(Decision::of)
@@ -71,7 +70,7 @@ impl Decision {
         format!("{LOG}{}", self.number)
     }
 
-    /// The decision in few words.
+    /// A short description of the decision.
     pub(super) fn short(&self) -> Value {
         json!({
             "section": "decisions",
@@ -84,7 +83,7 @@ impl Decision {
         })
     }
 
-    pub(super) fn item(&self, present: &Present) -> Result<Value, Fault> {
+    pub(super) fn item(&self, present: &Present) -> Result<Value, Error> {
         let kinds = [althing_kernel::Kind::DecisionAppended, althing_kernel::Kind::DisputeRaised];
         let entry = entry_at(&present.engine, self.at, &kinds, None)?;
         let kind = if matches!(self.by, Principal::User(_)) { "human" } else { "agent" };
@@ -108,19 +107,19 @@ impl Decision {
 }
 
 impl Verbs<'_> {
-    /// Refuses whoever says to be somebody else, or to mean another project.
-    pub(super) fn check_said(&self, said: &Said) -> Result<(), Fault> {
+    /// Refuses arguments that name another caller or another project.
+    pub(super) fn check_caller(&self, given: &CallerArguments) -> Result<(), Error> {
         let own = self.principal();
-        for name in [&said.agent, &said.agent_id].into_iter().flatten() {
+        for name in [&given.agent, &given.agent_id].into_iter().flatten() {
             if !is_called(&own, name) {
                 let message = format!(
-                    "you are {}; who acts is settled by the channel and not by an argument",
+                    "you are {}; the channel decides who acts, not an argument",
                     self.shown()
                 );
-                return Err(Fault::refused(althing_kernel::Rule::WhoAreYou, message));
+                return Err(Error::refused(althing_kernel::Rule::WhoAreYou, message));
             }
         }
-        let Some(project) = &said.project else { return Ok(()) };
+        let Some(project) = &given.project else { return Ok(()) };
         let present = self.present()?;
         let known = present.state.project();
         let root = &self.context.setup().root;
@@ -130,6 +129,8 @@ impl Verbs<'_> {
         if same || project == "." || root == std::path::Path::new(project) {
             return Ok(());
         }
-        Err(Fault::usage("this is another project; leave 'project' out, or start in that one"))
+        Err(Error::usage(
+            "this server works on another project; leave 'project' out, or start it there",
+        ))
     }
 }

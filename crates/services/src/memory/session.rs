@@ -1,35 +1,34 @@
-//! The session of whoever asks, and the commands they issue in it.
+//! The caller's session, and the commands they issue in it.
 
 use althing_dialects::frugal::planning::called;
-use althing_engine::{Client, Engine, api};
+use althing_engine::Client;
 use althing_kernel::records::view::MemoryReply;
 use althing_kernel::{AgentName, Command, Principal, Reply, Rule, State, Timestamp, WorkspaceId};
-use serde_json::Value;
 
 use super::Verbs;
 pub(super) use crate::context::Present;
-use crate::fault::Fault;
+use crate::error::Error;
 
-/// What sessions of this dialect are called.
+/// The client name of this dialect's sessions.
 pub(super) const SESSION: &str = "memory";
 
 impl Verbs<'_> {
-    /// What is true now, without what others keep to themselves.
-    pub(super) fn present(&self) -> Result<Present, Fault> {
+    /// The current state, without other agents' private records.
+    pub(super) fn present(&self) -> Result<Present, Error> {
         self.context.present()
     }
 
-    /// Whoever is asking.
+    /// The caller.
     pub(super) fn principal(&self) -> Principal {
         self.principal.clone()
     }
 
-    /// The same, as this dialect shows them.
+    /// The caller's name, as this dialect shows it.
     pub(super) fn shown(&self) -> String {
         called(&self.principal())
     }
 
-    /// The agent who is asking, unless it is a person.
+    /// The caller, if it is an agent.
     pub(super) fn agent(&self) -> Option<AgentName> {
         match self.principal() {
             Principal::Agent(name) => Some(name),
@@ -37,67 +36,48 @@ impl Verbs<'_> {
         }
     }
 
-    /// Puts a refusal of a command on record that rests on something the kernel cannot see.
-    pub(super) fn on_record(&self, command: &str, fault: Fault) -> Fault {
-        self.context.on_record(command, fault)
+    /// Records a refusal that rests on something the kernel cannot see.
+    pub(super) fn on_record(&self, command: &str, error: Error) -> Error {
+        self.context.on_record(command, error)
     }
 
-    /// The session of whoever is asking, if one is open. One that they said they speak in has to be
-    /// open, and theirs.
+    /// The caller's open session, if there is one. A session they named must be open and theirs.
     pub(super) fn session(
         &self,
         state: &State,
         now: Timestamp,
-    ) -> Result<Option<WorkspaceId>, Fault> {
+    ) -> Result<Option<WorkspaceId>, Error> {
         let Some(agent) = self.agent() else { return Ok(None) };
         let open = althing_kernel::query::sessions(state, now);
         let mut own = open.into_iter().filter(|session| session.agent == agent);
-        let Some(said) = self.context.session() else {
+        let Some(named) = self.context.session() else {
             let found = own.find(|session| session.client.as_deref() == Some(SESSION));
             return Ok(found.map(|session| session.workspace));
         };
-        if own.any(|session| session.workspace == *said) {
-            return Ok(Some(said.clone()));
+        if own.any(|session| session.workspace == *named) {
+            return Ok(Some(named.clone()));
         }
-        let message = format!("{} has no open session {said}", self.shown());
-        let way_out = "Leave the session out: then the one of this dialect is gone on with.";
-        Err(Fault::refused(Rule::SessionOwned, message.clone()).told(message, way_out))
+        let message = format!("{} has no open session {named}", self.shown());
+        let way_out = "Leave the session out to continue in your own.";
+        Err(Error::refused(Rule::SessionOwned, message.clone()).with_wording(message, way_out))
     }
 
-    /// Whoever is asking, in their session if one is open.
-    pub(super) fn client(&self) -> Result<Client, Fault> {
+    /// The caller's client, in their session if one is open.
+    pub(super) fn client(&self) -> Result<Client, Error> {
         self.client_in(&self.present()?)
     }
 
-    /// The same where it is known what is true now.
-    pub(super) fn client_in(&self, present: &Present) -> Result<Client, Fault> {
+    /// The caller's client, given the current state.
+    pub(super) fn client_in(&self, present: &Present) -> Result<Client, Error> {
         let session = self.session(&present.state, present.now)?;
         Ok(self.context.client()?.in_session(session))
     }
 
     /// Issues a command about records.
-    pub(super) fn execute(&self, command: Command) -> Result<MemoryReply, Fault> {
+    pub(super) fn execute(&self, command: Command) -> Result<MemoryReply, Error> {
         match self.client()?.execute(command)? {
             Reply::Memory(reply) => Ok(*reply),
-            other => Err(Fault::unexpected(&other)),
+            other => Err(Error::unexpected(&other)),
         }
     }
-
-    /// Issues a command by its name.
-    pub(super) fn act(&self, name: &str, args: &Value) -> Result<Value, Fault> {
-        let client = self.client()?;
-        perform(&self.context.opened()?, &client, name, args)
-    }
-}
-
-/// Carries a request out by its name.
-pub(super) fn perform(
-    engine: &Engine,
-    client: &Client,
-    name: &str,
-    args: &Value,
-) -> Result<Value, Fault> {
-    let request = api::read_made(name, args)?;
-    let done = api::perform(engine, Some(client), Some(client.principal()), request)?;
-    serde_json::from_str(done.get()).map_err(|error| Fault::defect(error.to_string()))
 }

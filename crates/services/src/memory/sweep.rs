@@ -1,5 +1,5 @@
-//! `sweep`: assignments of which nothing was heard, looked at where they are worked on before
-//! anything is given up; and assignments of loops that are over.
+//! `sweep`: moves assignments on that are overdue and show no sign of life in their worktrees, and
+//! ends assignments of loops that are over.
 
 use althing_dialects::memory::facade::Facade;
 use althing_dialects::memory::lane;
@@ -21,12 +21,12 @@ use serde_json::{Value, json};
 use super::Verbs;
 use super::lanes::LOOP_SCOPES;
 use super::session::Present;
-use crate::fault::Fault;
+use crate::error::Error;
 
-/// How many assignments are looked at in one sweep; more than one sweep moves, since some may be
-/// overdue only by the time it is made.
+/// Most assignments examined in one sweep: more than the kernel moves at once, since some become
+/// overdue only while the sweep runs.
 const LOOKED_AT_MAX: usize = 300;
-/// How long looking may take.
+/// Time allowed for examining worktrees.
 const AHEAD: Span = Span::from_secs(60);
 
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
@@ -36,16 +36,16 @@ pub(super) struct Sweep {
     pub(super) dry_run: bool,
 }
 
-/// What was seen of assignments that are silent.
+/// Findings about overdue assignments.
 #[derive(Default)]
 struct Seen {
     signs: Vec<Sign>,
-    /// Those that could not be looked at, with why.
+    /// Assignments whose worktree could not be opened, with the reason.
     unknown: Vec<(RecordId, String)>,
 }
 
 impl Verbs<'_> {
-    pub(super) fn sweep(&self, args: &Sweep) -> Result<Value, Fault> {
+    pub(super) fn sweep(&self, args: &Sweep) -> Result<Value, Error> {
         let Present { state, now, .. } = self.present()?;
         let soon = now.after(AHEAD);
         let silent = state.memory().newest(Kind::Assignment, Some(true));
@@ -62,8 +62,8 @@ impl Verbs<'_> {
         let mut facade = Facade::new("sweep");
         facade.result("overdue", overdue).result("dry_run", args.dry_run);
         for (id, why) in &seen.unknown {
-            let way = "open its worktree again, or move it by hand";
-            facade.warn("not_looked_at", format!("{id}: {why}; it is left as it is: {way}"));
+            let hint = "make its worktree accessible, or move the assignment by hand";
+            facade.warn("not_looked_at", format!("{id} was not moved: {why}; {hint}"));
         }
         if args.dry_run {
             let unseen = |own: &&&Record| !seen.unknown.iter().any(|(id, _)| *id == own.id);
@@ -75,7 +75,7 @@ impl Verbs<'_> {
             return Ok(facade.answer());
         }
         let mut moved = Vec::new();
-        // Somebody may be at work on what could not be looked at.
+        // An assignment whose worktree cannot be opened is left alone: somebody may be working there.
         let unknown = |own: &&&Record| seen.unknown.iter().any(|(id, _)| *id == own.id);
         if silent.iter().any(|own| unknown(&own)) {
             facade.partial();
@@ -100,9 +100,9 @@ impl Verbs<'_> {
                     facade.effect("converge", "assignment", &id.to_string());
                 }
                 Ok(false) => {}
-                // What was swept before stays told.
-                Err(fault) => {
-                    facade.warn("not_converged", format!("{id}: {}", fault.message()));
+                // The answer still reports what was swept before.
+                Err(error) => {
+                    facade.warn("not_converged", format!("{id}: {}", error.message()));
                 }
             }
         }
@@ -111,30 +111,31 @@ impl Verbs<'_> {
         Ok(facade.answer())
     }
 
-    /// Has assignments move on that were looked at.
-    fn swept(&self, looked_at: Vec<RecordId>, signs: Vec<Sign>) -> Result<SweptReply, Fault> {
+    /// Moves on the assignments that were examined.
+    fn swept(&self, looked_at: Vec<RecordId>, signs: Vec<Sign>) -> Result<SweptReply, Error> {
         let sweep = Command::MemorySweep(kernel::Sweep {
-            looked_at: Some(Few::new(looked_at).map_err(Fault::usage)?),
+            looked_at: Some(Few::new(looked_at).map_err(Error::usage)?),
             request_id: None,
-            signs: Few::new(signs).map_err(Fault::usage)?,
+            signs: Few::new(signs).map_err(Error::usage)?,
         });
         match self.execute(sweep)? {
             MemoryReply::Swept(swept) => Ok(swept),
-            other => Err(Fault::unexpected(&other)),
+            other => Err(Error::unexpected(&other)),
         }
     }
 
-    /// Brings an orphan to the end of its loop. Returns whether that changed anything.
-    fn converged(&self, orphan: &Orphan<'_>) -> Result<bool, Fault> {
-        let to = Label::new(orphan.to).map_err(|error| Fault::defect(error.to_string()))?;
+    /// Moves an orphan to the state its loop ended in. Returns whether anything changed.
+    fn converged(&self, orphan: &Orphan<'_>) -> Result<bool, Error> {
+        let to = Label::new(orphan.to).map_err(|error| Error::defect(error.to_string()))?;
         let converge = Converge { id: orphan.own.id, request_id: None, to };
         match self.execute(Command::MemoryConverge(converge))? {
             MemoryReply::Moved(moved) => Ok(moved.changed),
-            other => Err(Fault::unexpected(&other)),
+            other => Err(Error::unexpected(&other)),
         }
     }
 
-    /// Whether a sweep of the caller's is about this assignment. The rest is for others to look at.
+    /// Whether the caller may sweep this assignment: its agent, dispatcher or author, the
+    /// coordinator, or any person.
     fn may_sweep(&self, state: &State, own: &Record) -> bool {
         let me = self.principal();
         let Principal::Agent(name) = &me else { return true };
@@ -143,7 +144,7 @@ impl Verbs<'_> {
         coordinates || own.is_for(&me) || own.is_dispatched_by(&me) || own.author == me
     }
 
-    /// What shows in their worktrees that somebody is at work on assignments.
+    /// Looks for signs of life in the worktrees of assignments.
     fn look_at(&self, silent: &[&Record], now: Timestamp) -> Seen {
         let mut seen = Seen::default();
         for own in silent {
@@ -172,7 +173,7 @@ fn signs(own: &Record, worktree: &Worktree, now: Timestamp) -> Vec<Sign> {
         .collect()
 }
 
-/// The same evidence in the words of the kernel.
+/// Translates evidence to the kernel's type.
 fn kernel_evidence(evidence: lane::Evidence) -> Evidence {
     match evidence {
         lane::Evidence::ResultFile => Evidence::ResultFile,
@@ -183,14 +184,14 @@ fn kernel_evidence(evidence: lane::Evidence) -> Evidence {
     }
 }
 
-/// What would become of an assignment, by what was seen of it.
+/// The move that a sweep would make, for a dry run.
 fn forecast(own: &Record, signs: &[Sign], now: Timestamp) -> Option<Value> {
     let newest = signs.iter().filter(|sign| sign.id == own.id).max_by_key(|sign| sign.at);
     let swept = judge(own, newest.copied(), now)?;
     Some(explained(&swept, &[own], now))
 }
 
-/// An assignment that was moved, or only heard of, with why.
+/// Describes a swept assignment, with the reason.
 fn explained(swept: &Swept, looked_at: &[&Record], now: Timestamp) -> Value {
     let why = if let Some(sign) = &swept.sign {
         let evidence = sign.evidence.to_string().replace('_', " ");
@@ -200,9 +201,9 @@ fn explained(swept: &Swept, looked_at: &[&Record], now: Timestamp) -> Value {
         let late = own.and_then(|own| own.silent_from()).unwrap_or(now);
         let late = lasting(now.since(late).secs());
         match swept.from {
-            Status::Offered => format!("nobody took it up; {late} overdue"),
-            Status::Accepted => format!("it was not begun; {late} overdue"),
-            _ => format!("nothing was heard of it; {late} overdue"),
+            Status::Offered => format!("not accepted; {late} overdue"),
+            Status::Accepted => format!("not started; {late} overdue"),
+            _ => format!("no sign of life; {late} overdue"),
         }
     };
     let mut row = json!(swept);
@@ -213,7 +214,7 @@ fn explained(swept: &Swept, looked_at: &[&Record], now: Timestamp) -> Value {
 /// An assignment that belongs to a loop which is over.
 struct Orphan<'s> {
     own: &'s Record,
-    /// How the loop ended.
+    /// The state the loop ended in.
     to: &'static str,
     of: RecordId,
 }

@@ -1,17 +1,17 @@
-//! The trail, as far as this dialect looks into it: where something was recorded.
+//! Look-ups of entries in the trail by number, time and kind.
 
 use althing_engine::Engine;
 use althing_engine::trail_query::TrailQuery;
 use althing_kernel::{Kind, Timestamp};
 
-use crate::fault::Fault;
+use crate::error::Error;
 
-/// How far back ended claims are looked for, in entries.
+/// Number of newest entries that are searched for ended claims.
 pub(super) const WINDOW: u64 = 5_000;
-/// How many entries after a moment may lie between it and what belongs to it.
+/// Most entries searched after a time for the entry that belongs to it.
 const NEAR: u64 = 64;
 
-/// The entry of a number.
+/// A query for the entry with a number.
 fn one(seq: u64) -> TrailQuery {
     TrailQuery {
         after: Some(seq.saturating_sub(1)),
@@ -22,17 +22,17 @@ fn one(seq: u64) -> TrailQuery {
     }
 }
 
-/// When an entry was recorded.
-pub(super) fn moment_of(engine: &Engine, seq: u64) -> Result<Option<Timestamp>, Fault> {
+/// The time of an entry.
+pub(super) fn moment_of(engine: &Engine, seq: u64) -> Result<Option<Timestamp>, Error> {
     let found = one(seq).find(&mut *engine.reader()?)?;
     Ok(found.first().map(|found| found.entry.stamped.at))
 }
 
-/// The number of the first entry that was recorded at a moment or after it; the last one if none
-/// was. None if the trail cannot be read that far back.
-pub(super) fn first_from(engine: &Engine, at: Timestamp) -> Result<Option<u64>, Fault> {
+/// The number of the first entry at or after a time; the last entry if there is none. `None` if the
+/// trail cannot be read that far back.
+pub(super) fn first_from(engine: &Engine, at: Timestamp) -> Result<Option<u64>, Error> {
     let mut log = engine.reader()?;
-    // Times never go back along the trail.
+    // Times never decrease along the trail.
     let (mut low, mut high) = (1, engine.world()?.seq());
     while low < high {
         let middle = low + (high - low) / 2;
@@ -45,14 +45,13 @@ pub(super) fn first_from(engine: &Engine, at: Timestamp) -> Result<Option<u64>, 
     Ok(Some(low))
 }
 
-/// The number of the entry of one of these kinds that was recorded at a moment, or right after it,
-/// and mentions something.
+/// The number of the entry of one of these kinds at a time or right after it that contains a text.
 pub(super) fn entry_at(
     engine: &Engine,
     at: Timestamp,
     kinds: &[Kind],
     mentions: Option<&str>,
-) -> Result<Option<u64>, Fault> {
+) -> Result<Option<u64>, Error> {
     let Some(first) = first_from(engine, at)? else { return Ok(None) };
     let mut log = engine.reader()?;
     for seq in first..=engine.world()?.seq().min(first + NEAR) {

@@ -1,5 +1,6 @@
-//! `work`: somebody sits down.
+//! `work`: opens a session, claims a scope and returns what the caller should know first.
 
+use althing_dialects::frugal::planning::called;
 use althing_dialects::memory::PROTOCOL;
 use althing_dialects::memory::budget::{Budget, CHARS_DEFAULT};
 use althing_dialects::memory::entity;
@@ -25,15 +26,15 @@ use super::ranking::{Wanted, density, open_plans, stale};
 use super::session::{Present, SESSION};
 use super::write::request_label;
 use super::{Verb, Verbs};
-use crate::fault::Fault;
+use crate::error::Error;
 
 /// The longest compact answer, in characters.
 pub(super) const COMPACT_CHARS: usize = 5_000;
 
-/// The most of each list where all of it is asked for; the budget cuts it further.
+/// Longest list in a full answer; the budget may shorten it further.
 const LISTED_MAX: usize = 500;
 
-/// How long the lists are.
+/// The lengths of the lists in an answer.
 struct Lengths {
     selected: usize,
     changes: usize,
@@ -51,21 +52,21 @@ const FULL: Lengths = Lengths {
     waiting: LISTED_MAX,
 };
 
-/// Since when there is news for whoever sits down.
+/// The point from which changes are news to the caller.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Since {
-    /// Since they last looked.
+    /// The entry up to which they have looked.
     Look(u64),
-    /// Since their session began.
+    /// The time their session began.
     Session(Timestamp),
-    /// They were never here.
+    /// Their first visit: nothing is news.
     First,
-    /// Nobody keeps count of what people have seen.
+    /// Unknown: what people have seen is not tracked.
     Unknown,
 }
 
 impl Intent {
-    fn word(self) -> &'static str {
+    fn name(self) -> &'static str {
         match self {
             Intent::Execute => "execute",
             Intent::Consult => "consult",
@@ -76,21 +77,21 @@ impl Intent {
 }
 
 impl Verbs<'_> {
-    pub(super) fn work(&self, args: &Work) -> Result<Value, Fault> {
+    pub(super) fn work(&self, args: &Work) -> Result<Value, Error> {
         let start = Instant::now();
         let compact = args.compact.unwrap_or(true);
         let chars = if compact { COMPACT_CHARS } else { CHARS_DEFAULT };
-        let budget = Budget::new(chars, args.budget_tokens).map_err(Fault::usage)?;
+        let budget = Budget::new(chars, args.budget_tokens).map_err(Error::usage)?;
         let scope = args.scope.as_deref().filter(|scope| !scope.trim().is_empty());
         let scope = scope.map(claims::surfaces).transpose()?;
         let before = self.present()?;
         let plan = args.plan.as_deref().map(|plan| entity::id(Kind::Plan, plan)).transpose();
-        let plan = plan.map_err(Fault::usage)?;
+        let plan = plan.map_err(Error::usage)?;
         if let Some(plan) = plan {
             record(&before, plan)?;
         }
         let since = self.anchor(&before, args.intent);
-        let mut facade = Facade::new(args.intent.word());
+        let mut facade = Facade::new(args.intent.name());
         let claim = match &scope {
             Some(scope) if args.intent == Intent::Execute => {
                 Some(wanted(args, scope.clone(), plan)?)
@@ -126,8 +127,8 @@ impl Verbs<'_> {
         Ok(answer)
     }
 
-    /// Since when there is news: where the caller's session began if work is taken up again, else
-    /// since they last looked.
+    /// The point from which changes are news: the beginning of the caller's session for `resume`,
+    /// else their last look.
     fn anchor(&self, before: &Present, intent: Intent) -> Since {
         let Some(agent) = self.agent() else { return Since::Unknown };
         if intent == Intent::Resume {
@@ -141,21 +142,21 @@ impl Verbs<'_> {
         looked.map_or(Since::First, Since::Look)
     }
 
-    /// Begins to work, with one command. What others write meanwhile is rather told twice than never:
-    /// the mark that the caller has seen what there is comes before the answer is made.
-    fn begin(&self, before: &Present, claim: Option<Open>, looked: bool) -> Result<Begun, Fault> {
+    /// Opens the session and the claim with one command. The command also marks everything up to
+    /// now as seen; changes made before the answer is built are reported twice rather than never.
+    fn begin(&self, before: &Present, claim: Option<Open>, looked: bool) -> Result<Begun, Error> {
         let asked = Begin { claim, client: Some(Text::lossy(SESSION)), looked };
         match self.client_in(before)?.execute(Command::WorkBegin(asked)) {
             Ok(Reply::Begun(begun)) => Ok(*begun),
-            Ok(other) => Err(Fault::unexpected(&other)),
-            // The caller gave a task and a scope; the command has them as those of a claim.
-            Err(error) => Err(Fault::from(error).reworded(|message| {
+            Ok(other) => Err(Error::unexpected(&other)),
+            // The arguments are called `task` and `scope`; the command names them as fields of the claim.
+            Err(error) => Err(Error::from(error).reworded(|message| {
                 message.replace("'claim.purpose'", "'task'").replace("'claim.surfaces", "'scope")
             })),
         }
     }
 
-    /// Tells that nothing is claimed, and who is in the way.
+    /// Reports that nothing is claimed, and which claims overlap the scope.
     fn unclaimed(
         &self,
         present: &Present,
@@ -166,13 +167,13 @@ impl Verbs<'_> {
         if let Some(scope) = scope {
             report(&claims::in_the_way(present, &self.principal(), scope), present.now, facade);
         } else if args.intent == Intent::Execute {
-            facade.warn("no_scope", "nothing is claimed: execute without a scope claims nothing");
+            facade.warn("no_scope", "nothing was claimed: execute needs a 'scope' to claim");
         }
         facade.field("claim_status", "none");
         None
     }
 
-    /// What whoever sits down should know.
+    /// Adds ranked records, changes, plans and the caller's open work to the answer.
     fn seed(
         &self,
         present: &Present,
@@ -231,7 +232,7 @@ impl Verbs<'_> {
         }
     }
 
-    /// What others changed since, the newest of it, and how much it is. To somebody who is new
+    /// The newest changes by others since a point, and the number of all of them. On a first visit
     /// nothing is news.
     fn news<'p>(
         &self,
@@ -251,7 +252,7 @@ impl Verbs<'_> {
         (news, total)
     }
 
-    /// What is the caller's: claims, assignments, and what is addressed to them.
+    /// The caller's claims, assignments, handoffs and messages.
     fn open_work(&self, present: &Present, limit: usize) -> Value {
         let own = self.principal();
         let claims = claims::held_by(&present.state, present.now, &own);
@@ -262,7 +263,7 @@ impl Verbs<'_> {
             ("handoffs", Kind::Handoff),
             ("messages", Kind::Message),
         ] {
-            let waiting = self.context.project().recall().waiting(&present.state, &own, kind);
+            let waiting = self.context.project().search_cache().waiting(&present.state, &own, kind);
             let records = waiting.iter().filter_map(|id| present.state.memory().record(*id));
             work["total"][name] = waiting.len().into();
             work[name] = records.take(limit).map(|record| marked(record, present.now)).collect();
@@ -271,14 +272,14 @@ impl Verbs<'_> {
     }
 }
 
-/// Tells how the claim stands that was asked for.
+/// Reports the status of the requested claim.
 fn claimed(
     present: &Present,
     args: &Work,
     open: &Open,
     begun: &Begun,
     facade: &mut Facade,
-) -> Result<Option<Claim>, Fault> {
+) -> Result<Option<Claim>, Error> {
     let Some(epoch) = begun.claim.as_ref().map(|lease| lease.epoch) else {
         let met = begun.collisions.iter();
         let met = met.filter_map(|own| claims::by_epoch(present, own.epoch));
@@ -296,7 +297,8 @@ fn claimed(
             Found::Known(claim) => claim.status.as_str(),
             Found::Over => "over",
         };
-        let message = format!("{id} of this request is {status}; another request claims again");
+        let message =
+            format!("{id} of this request is {status}; claim again with another request id");
         facade.warn("claim_is_over", message).field("claim_status", "none");
         return Ok(None);
     };
@@ -315,26 +317,25 @@ fn claimed(
     Ok(Some(claim))
 }
 
-/// The claim that is asked for.
-fn wanted(args: &Work, scope: Surfaces, plan: Option<RecordId>) -> Result<Open, Fault> {
+/// Builds the requested claim.
+fn wanted(args: &Work, scope: Surfaces, plan: Option<RecordId>) -> Result<Open, Error> {
     let open = claims::open(scope, args.task.as_deref(), plan, args.ttl.as_ref())?;
     let request_id = args.request_id.as_deref().map(request_label).transpose()?;
     Ok(Open { request_id, ..open })
 }
 
-/// Says who is in the way.
+/// Reports overlapping claims of others.
 fn report(others: &[Claim], now: Timestamp, facade: &mut Facade) {
     if others.is_empty() {
         return;
     }
     facade.result("claim_conflicts", others.iter().map(Claim::conflict).collect::<Vec<Value>>());
     for claim in others.iter().take(3) {
-        let conflict = claim.conflict();
         let message = format!(
             "{} holds {} until {} ({}; {})",
-            conflict["holder"].as_str().unwrap_or_default(),
+            called(&claim.holder),
             brief(&claim.scope(), 80),
-            conflict["expires_at"].as_str().unwrap_or_default(),
+            utc(claim.expires_at),
             from_now(claim.expires_at, now),
             claim.id
         );
@@ -342,7 +343,7 @@ fn report(others: &[Claim], now: Timestamp, facade: &mut Facade) {
     }
 }
 
-/// What the caller could do next; each can be done as it is written.
+/// Suggests next tool calls, with arguments that can be used as they are.
 fn next_steps(
     verbs: &Verbs<'_>,
     present: &Present,
@@ -365,7 +366,7 @@ fn next_steps(
     let offered = offered.filter(|record| record.status == Status::Offered && record.is_for(&own));
     for record in offered.take(1) {
         let to = json!({ "entity": "assignment", "id": record.id.to_string(), "to": "accepted" });
-        facade.next(Verb::Transition.tool(), to, "to take up what was offered to you");
+        facade.next(Verb::Transition.tool(), to, "to accept what was offered to you");
     }
     if let Some(scope) = args.scope.as_deref() {
         let find = json!({ "entity": "claim", "filter": { "scope": scope } });

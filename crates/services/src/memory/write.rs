@@ -8,88 +8,99 @@ use althing_dialects::memory::moment::utc;
 use althing_engine::screen::repeated;
 use althing_kernel::blackboard::Label;
 use althing_kernel::lease::{Force, Open, Renew, Ttl};
-use althing_kernel::records::transition::PlanStatus;
-use althing_kernel::records::vocabulary::Action;
+use althing_kernel::records::archive::Archive;
+use althing_kernel::records::field::StepId;
+use althing_kernel::records::step::TakeStep;
+use althing_kernel::records::transition::Move;
+use althing_kernel::records::view::{MemoryReply, Moved};
+use althing_kernel::records::vocabulary::{Action, StepStatus};
 use althing_kernel::records::work::Finish;
-use althing_kernel::records::{Effect, Kind, RecordId, Status};
+use althing_kernel::records::{Effect, Kind, Record, RecordId, Status};
 use althing_kernel::text::Text;
-use althing_kernel::{Command, Reply, Rule, Timestamp};
+use althing_kernel::{AgentName, Command, Reply, Rule};
 use serde_json::{Map, Value, json};
+use std::sync::Arc;
 
-use super::args::{CompleteStep, Create, Remove, Transition, Update};
+use super::args::{CompleteStep, Create, Remove, Transition, Update, label, text};
 use super::claims::{self, Claim, Found};
-use super::find::{fetch, record};
+use super::find::record;
+use super::hints::unknown;
 use super::records::is_of_decisions;
-use super::session::{Present, perform};
+use super::session::Present;
 use super::{Verb, Verbs, progress};
-use crate::fault::Fault;
+use crate::error::Error;
 
 impl Verbs<'_> {
-    pub(super) fn create(&self, args: &Create) -> Result<Value, Fault> {
-        let (kind, mut answer) = if args.entity == Kind::Claim {
-            (Kind::Claim, self.create_claim(args)?)
+    pub(super) fn create(&self, args: &Create) -> Result<Value, Error> {
+        let mut answer = if args.entity == Kind::Claim {
+            self.create_claim(args)?
         } else {
-            (args.entity, self.create_record(args)?)
+            self.create_record(args)?
         };
-        answer["entity"] = json!(kind);
+        answer["entity"] = json!(args.entity);
         answer["resolved_project"] = self.project_name()?.into();
-        let strangers = self.strangers(&args.data)?;
-        if !strangers.is_empty() {
-            answer["warnings"] = strangers.into();
-        }
         Ok(answer)
     }
 
-    fn create_record(&self, args: &Create) -> Result<Value, Fault> {
-        let made = data::creation(args.entity, &args.data).map_err(Fault::usage)?;
+    fn create_record(&self, args: &Create) -> Result<Value, Error> {
+        let made = data::creation(args.entity, &args.data).map_err(Error::usage)?;
         self.check_author(made.author.as_deref())?;
-        let mut near = self.nearby(args.entity, &args.data)?;
-        let mut command = made.args;
-        if let Some(id) = &args.request_id {
-            command["request_id"] = id.as_str().into();
-        }
-        let mut record = self.act("memory.create", &command)?;
-        let id = record["id"].as_str().unwrap_or_default().to_owned();
-        if let Some(to) = made.then.filter(|to| record["status"] != *to) {
-            record = self.brought(&record, &id, to)?;
+        let mut near = self.nearby(args.entity, made.command.text.as_str())?;
+        let mut command = made.command;
+        command.request_id = args.request_id.as_deref().map(request_label).transpose()?;
+        let unknown = self.unknown_agents(&command.fields)?;
+        let mut record = match self.execute(Command::MemoryCreate(Box::new(command)))? {
+            MemoryReply::Record(record) => record,
+            other => return Err(Error::unexpected(&other)),
+        };
+        let id = record.id;
+        if let Some(to) = made.then.filter(|to| record.status != *to) {
+            record = self.brought(&record, to)?;
         }
         let mut answer = created(&record);
-        let next = json!({ "entity": args.entity, "id": id });
-        if args.entity == Kind::Plan {
-            let work = json!({ "intent": "execute", "planId": id, "scope": scope_of(&record) });
-            if work["scope"].is_string() {
-                answer["next_actions"] = json!([{
-                    "tool": Verb::Work.tool(), "args": work, "when": "to begin with it",
-                }]);
-            }
-        }
-        if answer.get("next_actions").is_none() {
-            answer["next_actions"] =
-                json!([{ "tool": Verb::Get.tool(), "args": next, "when": "to see all of it" }]);
-        }
-        // A request that is repeated finds what it made the first time.
-        near.retain(|other| other["id"] != id);
+        let scope = scope_of(&record).filter(|_| args.entity == Kind::Plan);
+        let (tool, next, when) = if let Some(scope) = scope {
+            let work = json!({ "intent": "execute", "planId": id, "scope": scope });
+            (Verb::Work, work, "to begin with it")
+        } else {
+            (Verb::Get, json!({ "entity": args.entity, "id": id }), "to see all of it")
+        };
+        answer["next_actions"] = json!([{ "tool": tool.tool(), "args": next, "when": when }]);
+        // A repeated request would find the record it created the first time.
+        near.retain(|other| other.id != id);
         if !near.is_empty() {
-            answer["nearby_items"] = near.into();
+            answer["nearby_items"] = json!(near);
+        }
+        if !unknown.is_empty() {
+            answer["warnings"] = unknown.into();
         }
         Ok(answer)
     }
 
-    /// A new record in the state it was asked for in. A request that is repeated is answered with
-    /// the record as it was at first, so one that went on since is left where it is.
-    fn brought(&self, made: &Value, id: &str, to: &str) -> Result<Value, Fault> {
-        let now =
-            perform(&self.context.opened()?, &self.client()?, "memory.get", &json!({ "id": id }))?;
-        if now["status"] != made["status"] {
-            return Ok(now);
+    /// Moves a new record to the state it was asked for in. A request that is repeated is answered
+    /// with the record as it was at first, so one that has moved on since is left where it is.
+    fn brought(&self, made: &Record, to: Status) -> Result<Arc<Record>, Error> {
+        let present = self.present()?;
+        let now = record(&present, made.id)?;
+        if now.status != made.status {
+            return Ok(Arc::new(now.clone()));
         }
-        Ok(self.act("memory.move", &json!({ "id": id, "to": to }))?["record"].take())
+        let moved = self.moved(Move::plain(made.id, to))?;
+        moved.record.ok_or_else(|| Error::defect("a moved record is missing"))
     }
 
-    fn create_claim(&self, args: &Create) -> Result<Value, Fault> {
-        let mut open = claims::read(&args.data)?;
+    /// Moves a record from one state to another.
+    fn moved(&self, step: Move) -> Result<Moved, Error> {
+        match self.execute(Command::MemoryMove(Box::new(step)))? {
+            MemoryReply::Moved(moved) => Ok(moved),
+            other => Err(Error::unexpected(&other)),
+        }
+    }
+
+    fn create_claim(&self, args: &Create) -> Result<Value, Error> {
+        let claims::Creation { mut open, author } = claims::read(&args.data)?;
         open.request_id = args.request_id.as_deref().map(request_label).transpose()?;
-        self.check_author(args.data.get("author").and_then(Value::as_str))?;
+        self.check_author(author.as_deref())?;
         let present = self.present()?;
         if let Some(plan) =
             open.task.as_ref().and_then(|task| task.as_str().parse::<RecordId>().ok())
@@ -100,17 +111,17 @@ impl Verbs<'_> {
         let newest = present.state.epoch();
         let claim = self.open_claim(&present, open.clone())?;
         let present = self.present()?;
-        // A lease that was there before has a smaller epoch.
+        // An older lease has a smaller epoch.
         let is_old = claim.id.number <= newest;
         let status = match claim.status {
             Status::Open if known || is_old => "existing",
             Status::Open => "created",
             _ => "none",
         };
-        let mut answer = with_status(&claim, &claim.item(&present)?, status);
+        let mut answer = with_status(&claim, claim.opened_in(&present)?, status);
         if claim.status != Status::Open {
             let message = format!("{} of this request is {}", claim.id, claim.status);
-            answer["warnings"] = json!([format!("{message}; another request claims again")]);
+            answer["warnings"] = json!([format!("{message}; claim again with another request id")]);
             if let Some(own) = answer.as_object_mut() {
                 own.remove("next_actions");
             }
@@ -120,166 +131,156 @@ impl Verbs<'_> {
         Ok(answer)
     }
 
-    /// Whether a claim was asked for before under the same id.
+    /// Whether a claim was requested before under the same request id.
     fn is_asked_before(&self, present: &Present, open: &Open) -> bool {
         let memory = present.state.memory();
         let id = open.request_id.as_ref();
         id.is_some_and(|id| memory.answered(&self.principal(), id, present.now).is_some())
     }
 
-    /// Opens a lease, or goes on with one of the caller's, and shows it as a claim.
-    fn open_claim(&self, present: &Present, open: Open) -> Result<Claim, Fault> {
+    /// Opens a lease or reuses one of the caller's, and returns it as a claim.
+    fn open_claim(&self, present: &Present, open: Open) -> Result<Claim, Error> {
         let client = self.client_in(present)?;
         match client.execute(Command::LeaseOpen(open))? {
             Reply::Lease(lease) => {
-                // A request that is repeated may find its claim over.
+                // The claim of a repeated request may have ended.
                 let id = RecordId::claim(lease.epoch);
                 match claims::find(&self.present()?, id)? {
                     Found::Known(claim) => Ok(*claim),
-                    Found::Over => Err(Fault::not_found(format!("claim {id} is over already"))),
+                    Found::Over => Err(Error::not_found(format!("claim {id} is over already"))),
                 }
             }
-            other => Err(Fault::unexpected(&other)),
+            other => Err(Error::unexpected(&other)),
         }
     }
 
-    fn check_author(&self, named: Option<&str>) -> Result<(), Fault> {
+    fn check_author(&self, named: Option<&str>) -> Result<(), Error> {
         match named {
             Some(name) if !is_called(&self.principal(), name) => {
-                let message = format!("the author is {}, who is asking", self.shown());
-                Err(Fault::refused(Rule::WhoAreYou, message))
+                let message = format!("the author is always the caller, {}", self.shown());
+                Err(Error::refused(Rule::WhoAreYou, message))
             }
             _ => Ok(()),
         }
     }
 
-    pub(super) fn project_name(&self) -> Result<String, Fault> {
+    pub(super) fn project_name(&self) -> Result<String, Error> {
         let present = self.present()?;
         let known = present.state.project().map(|project| project.name.to_string());
         Ok(known.unwrap_or_default())
     }
 
-    pub(super) fn update(&self, args: &Update) -> Result<Value, Fault> {
+    pub(super) fn update(&self, args: &Update) -> Result<Value, Error> {
         check_writable(args.entity, &args.id)?;
-        let id = entity::id(args.entity, &args.id).map_err(Fault::usage)?;
+        let id = entity::id(args.entity, &args.id).map_err(Error::usage)?;
         if args.entity == Kind::Claim {
             return self.renew_claim(id, &args.patch);
         }
-        let mut command = data::change(args.entity, &args.patch).map_err(Fault::usage)?;
-        command["id"] = id.to_string().into();
-        if let Some(version) = args.expected_version {
-            command["expected_version"] = version.into();
-        }
-        if let Some(request) = &args.request_id {
-            command["request_id"] = request.as_str().into();
-        }
-        let record = self.act("memory.update", &command)?;
-        let mut answer = created(&record);
+        let mut command = data::change(id, &args.patch).map_err(Error::usage)?;
+        command.expected_version = args.expected_version;
+        command.request_id = args.request_id.as_deref().map(request_label).transpose()?;
+        let unknown = self.unknown_agents(&command.fields)?;
+        let mut answer = match self.execute(Command::MemoryUpdate(Box::new(command)))? {
+            MemoryReply::Record(record) => created(&record),
+            MemoryReply::Completed(done) => {
+                let mut answer = created(&done.record);
+                answer["planAutoCompleted"] = true.into();
+                answer["side_effects"] = effects(&done.side_effects);
+                answer
+            }
+            other => return Err(Error::unexpected(&other)),
+        };
         answer["entity"] = json!(args.entity);
-        if record["auto_completed"] == true {
-            answer["planAutoCompleted"] = true.into();
-            answer["side_effects"] = effects(&record["side_effects"]);
-        }
-        let strangers = self.strangers(&args.patch)?;
-        if !strangers.is_empty() {
-            answer["warnings"] = strangers.into();
+        if !unknown.is_empty() {
+            answer["warnings"] = unknown.into();
         }
         Ok(answer)
     }
 
-    /// Of a claim only its time can be changed.
-    fn renew_claim(&self, id: RecordId, patch: &Map<String, Value>) -> Result<Value, Fault> {
+    /// Renews a claim; its duration is all that can be changed.
+    fn renew_claim(&self, id: RecordId, patch: &Map<String, Value>) -> Result<Value, Error> {
         if let Some(name) = patch.keys().find(|name| *name != "ttl") {
-            let message = format!("'{name}' of a claim is not changed, only ttl");
-            let way = if name == "status" { "; use bclaw_transition to release it" } else { "" };
-            return Err(Fault::usage(format!("{message}{way}")));
+            let message = format!("'{name}' of a claim cannot be changed, only 'ttl'");
+            let hint = if name == "status" { "; use bclaw_transition to release it" } else { "" };
+            return Err(Error::usage(format!("{message}{hint}")));
         }
         let asked = patch
             .get("ttl")
-            .ok_or_else(|| Fault::usage("nothing is to be changed: name 'ttl' in 'patch'"))?;
-        let secs = ttl("ttl", asked).map_err(Fault::usage)?;
-        let ttl = Ttl::new(secs.into()).map_err(|error| Fault::usage(error.to_string()))?;
+            .ok_or_else(|| Error::usage("nothing to change: give 'ttl' in 'patch'"))?;
+        let secs = ttl("ttl", asked).map_err(Error::usage)?;
+        let ttl = Ttl::new(secs.into()).map_err(|error| Error::usage(error.to_string()))?;
         let present = self.present()?;
         let claim = match claims::find(&present, id)? {
             Found::Known(claim) if claim.status == Status::Open => claim,
-            _ => return Err(Fault::refused(Rule::LeaseLive, format!("claim {id} is over"))),
+            _ => return Err(Error::refused(Rule::LeaseLive, format!("claim {id} is over"))),
         };
         let lease = claim.lease.clone();
         let renew = Renew { epoch: None, lease, ttl_s: Some(ttl) };
         self.client()?.execute(Command::LeaseRenew(renew))?;
         let present = self.present()?;
-        let item = fetch(&present, Kind::Claim, &id.to_string())?;
+        let renewed = claims::by_epoch(&present, id.number).ok_or_else(|| unknown(id))?;
         Ok(json!({
-            "entity": Kind::Claim, "id": item["id"], "short_label": item["short_label"],
-            "expires_at": item["expires_at"],
+            "entity": Kind::Claim, "id": id, "short_label": id.label(),
+            "expires_at": utc(renewed.expires_at),
         }))
     }
 
-    pub(super) fn transition(&self, args: &Transition) -> Result<Value, Fault> {
+    pub(super) fn transition(&self, args: &Transition) -> Result<Value, Error> {
         check_writable(args.entity, &args.id)?;
-        let said = [args.to.as_deref(), args.status.as_deref()];
-        if args.entity == Kind::Assignment && said.contains(&Some(progress::WORD)) {
-            either(("to", said[0]), ("status", said[1])).map_err(Fault::usage)?;
+        let named = [args.to.as_deref(), args.status.as_deref()];
+        if args.entity == Kind::Assignment && named.contains(&Some(progress::PROGRESS)) {
+            either(("to", named[0]), ("status", named[1])).map_err(Error::usage)?;
             return self.progress(args);
         }
         if !args.artifacts.is_empty() {
-            return Err(Fault::usage("'artifacts' goes with the progress of an assignment"));
+            return Err(Error::usage("'artifacts' only goes with the progress of an assignment"));
         }
-        // Two names for one state are one answer.
+        // Both arguments may be given if they name the same state.
         let read = |word: Option<&str>| {
             let read = word.map(|word| entity::status(args.entity, word)).transpose();
-            read.map_err(Fault::usage)
+            read.map_err(Error::usage)
         };
-        let [to, other] = [read(said[0])?, read(said[1])?];
+        let [to, other] = [read(named[0])?, read(named[1])?];
         let words = [to, other].map(|state| state.map(Status::as_str));
-        either(("to", words[0]), ("status", words[1])).map_err(Fault::usage)?;
+        either(("to", words[0]), ("status", words[1])).map_err(Error::usage)?;
         let Some(to) = to.or(other) else {
             let states = args.entity.table().states.iter().map(|state| state.as_str());
             let states: Vec<&str> = states.collect();
             let message = format!("bclaw_transition requires 'to', one of {}", states.join(", "));
-            return Err(Fault::usage(message));
+            return Err(Error::usage(message));
         };
-        let id = entity::id(args.entity, &args.id).map_err(Fault::usage)?;
+        let id = entity::id(args.entity, &args.id).map_err(Error::usage)?;
         if args.entity == Kind::Claim {
             return self.end_claim(args, id, to);
         }
-        let mut command = json!({ "id": id.to_string(), "to": to });
-        for (name, value) in [
-            ("reason", &args.reason),
-            ("plan_status", &args.plan_status),
-            ("merged_into", &args.merged_into),
-            ("request_id", &args.request_id),
-            ("agent", &args.to_agent.as_deref().map(kernel_name)),
-        ] {
-            if let Some(value) = value {
-                command[name] = value.as_str().into();
-            }
-        }
-        if args.forced {
-            command["forced"] = true.into();
-        }
-        if let Some(version) = args.expected_version {
-            command["expected_version"] = version.into();
-        }
-        let moved = self.act("memory.move", &command)?;
-        let record = &moved["record"];
+        let reason = args.reason.as_deref().map(|reason| text("reason", reason)).transpose()?;
+        let moved = self.moved(Move {
+            agent: args.to_agent.as_deref().map(agent_name).transpose()?,
+            expected_version: args.expected_version,
+            forced: args.forced,
+            merged_into: args.merged_into.as_deref().map(merged_into).transpose()?,
+            plan_status: args.plan_status,
+            reason,
+            request_id: args.request_id.as_deref().map(request_label).transpose()?,
+            ..Move::plain(id, to)
+        })?;
         let mut answer = json!({
             "entity": args.entity,
             "id": id.to_string(),
             "short_label": id.label(),
-            "from": moved["from"],
-            "to": moved["to"],
-            "changed": moved["changed"],
-            "side_effects": effects(&moved["side_effects"]),
+            "from": moved.from,
+            "to": moved.to,
+            "changed": moved.changed,
+            "side_effects": effects(&moved.side_effects),
         });
-        if record["version"].is_u64() {
-            answer["version"] = record["version"].clone();
+        if let Some(record) = &moved.record {
+            answer["version"] = record.version.into();
         }
         Ok(answer)
     }
 
-    /// A claim ends: its holder gives it back, or a person ends it.
-    fn end_claim(&self, args: &Transition, id: RecordId, to: Status) -> Result<Value, Fault> {
+    /// Ends a claim: its holder releases it, or a person forces it.
+    fn end_claim(&self, args: &Transition, id: RecordId, to: Status) -> Result<Value, Error> {
         let present = self.present()?;
         let answer = |from: &str, to: &str, changed: bool, effects: Value| {
             json!({
@@ -298,7 +299,7 @@ impl Verbs<'_> {
         match (claim.status, to) {
             (Status::Open, Status::Released) => {}
             (own, to) if own == to => return Ok(answer(from, from, false, json!([]))),
-            // Giving back what is over is no mistake.
+            // Releasing an ended claim is not an error.
             (_, Status::Released) => return Ok(answer(from, from, false, json!([]))),
             (Status::Open, _) => return Err(no_way(from, to, &["released"])),
             _ => return Err(no_way(from, to, &[])),
@@ -307,15 +308,15 @@ impl Verbs<'_> {
         Ok(answer(from, "released", true, effects))
     }
 
-    fn give_back(&self, args: &Transition, claim: &Claim) -> Result<Value, Fault> {
+    fn give_back(&self, args: &Transition, claim: &Claim) -> Result<Value, Error> {
         let client = self.client()?;
         let lease = claim.lease.clone();
         let mut effects = Vec::new();
         if claim.holder != self.principal() && args.coordinator_override {
-            // Agents are refused anyway, and told why.
+            // Agents are refused by the kernel, which says why.
             let needs_reason = args.reason.is_none() && self.agent().is_none();
             if needs_reason {
-                return Err(Fault::usage("ending somebody else's claim takes a 'reason'"));
+                return Err(Error::usage("ending somebody else's claim requires a 'reason'"));
             }
             let reason = args.reason.as_deref().unwrap_or("coordinator override");
             let force = Force { lease, reason: Text::lossy(reason) };
@@ -323,208 +324,211 @@ impl Verbs<'_> {
             effects.push(effect("forced", Kind::Claim, claim.id));
             return Ok(effects.into());
         }
-        // Whoever gives back their own claim needs no reason, and none is kept; a secret in it is
-        // refused all the same, as it would be with somebody else's claim.
+        // The reason for releasing one's own claim is not stored, but a secret in it is refused all
+        // the same.
         if let Some(reason) = &args.reason {
-            let force = Force { lease: lease.clone(), reason: Text::lossy(reason) };
-            client.check_text(Command::LeaseForce(force))?;
+            client.screen_text("work.finish", "reason", reason)?;
         }
-        let plan_status = match (claim.plan(), args.plan_status.as_deref()) {
-            (Some(_), Some(status)) => Some(plan_status(status)?),
-            _ => None,
-        };
+        let plan_status = args.plan_status.filter(|_| claim.plan().is_some());
         let finish = Finish { epoch: None, lease, plan_status };
         let reply = client.execute(Command::WorkFinish(finish)).map_err(|error| {
-            let fault = Fault::from(error);
-            if fault.rule() != Rule::HolderOnly {
-                return fault;
+            let error = Error::from(error);
+            if error.rule() != Rule::HolderOnly {
+                return error;
             }
-            let message = fault.message().to_owned();
-            let way = "a person may end it with 'coordinator_override' and a 'reason'";
-            Fault::refused(Rule::HolderOnly, format!("{message}; {way}"))
+            let message = error.message().to_owned();
+            let hint = "a person may end it with 'coordinator_override' and a 'reason'";
+            Error::refused(Rule::HolderOnly, format!("{message}; {hint}"))
         })?;
         match reply {
             Reply::Finished(done) => Ok(done.side_effects.iter().map(finished).collect()),
-            other => Err(Fault::unexpected(&other)),
+            other => Err(Error::unexpected(&other)),
         }
     }
 
-    pub(super) fn complete_step(&self, args: &CompleteStep) -> Result<Value, Fault> {
-        let plan = entity::id(Kind::Plan, &args.plan).map_err(Fault::usage)?;
+    pub(super) fn complete_step(&self, args: &CompleteStep) -> Result<Value, Error> {
+        let plan = entity::id(Kind::Plan, &args.plan).map_err(Error::usage)?;
         let present = self.present()?;
         let record = record(&present, plan)?;
-        let known = record.fields.steps.iter();
-        let ids: Vec<(String, &str)> =
-            known.filter_map(|step| Some((step.id?.to_string(), step.text.as_str()))).collect();
-        if !ids.iter().any(|(id, _)| *id == args.step) {
-            return Err(no_step(plan, &args.step, &ids));
-        }
-        let mut command = json!({ "plan": plan.to_string(), "step": args.step, "status": "done" });
-        if let Some(id) = &args.request_id {
-            command["request_id"] = id.as_str().into();
-        }
-        let done = self.act("memory.step", &command)?;
+        let steps = record.fields.steps.iter();
+        let known: Vec<(StepId, &str)> =
+            steps.filter_map(|step| Some((step.id?, step.text.as_str()))).collect();
+        let Some((step, _)) = known.iter().find(|(id, _)| id.to_string() == args.step) else {
+            return Err(no_step(plan, &args.step, &known));
+        };
+        let command = TakeStep {
+            expected_version: None,
+            plan,
+            request_id: args.request_id.as_deref().map(request_label).transpose()?,
+            status: StepStatus::Done,
+            step: *step,
+        };
+        let done = match self.execute(Command::MemoryStep(command))? {
+            MemoryReply::Stepped(done) => done,
+            other => return Err(Error::unexpected(&other)),
+        };
         Ok(json!({
             "planId": plan.to_string(),
             "stepId": args.step,
-            "total": done["total"],
-            "done": done["done"],
-            "planAutoCompleted": done["auto_completed"],
-            "side_effects": effects(&done["side_effects"]),
+            "total": done.total,
+            "done": done.done,
+            "planAutoCompleted": done.auto_completed,
+            "side_effects": effects(&done.side_effects),
         }))
     }
 
-    pub(super) fn remove(&self, args: &Remove) -> Result<Value, Fault> {
+    pub(super) fn remove(&self, args: &Remove) -> Result<Value, Error> {
         check_writable(args.entity, &args.id)?;
         if args.purge == Some(true) {
-            let message = "nothing is purged: what was recorded stays on the trail";
-            return Err(Fault::usage(format!("{message}; leave 'purge' out to archive")));
+            let message = "nothing can be purged: the trail keeps every entry";
+            return Err(Error::usage(format!("{message}; leave 'purge' out to archive")));
         }
         if args.entity == Kind::Claim {
-            return Err(Fault::usage("a claim is released with bclaw_transition, not removed"));
+            return Err(Error::usage("a claim is released with bclaw_transition, not removed"));
         }
-        let id = entity::id(args.entity, &args.id).map_err(Fault::usage)?;
-        let mut command = json!({ "id": id.to_string() });
-        for (name, value) in [("reason", &args.reason), ("request_id", &args.request_id)] {
-            if let Some(value) = value {
-                command[name] = value.as_str().into();
-            }
-        }
+        let id = entity::id(args.entity, &args.id).map_err(Error::usage)?;
+        let reason = args.reason.as_deref().map(|reason| text("reason", reason)).transpose()?;
+        let request_id = args.request_id.as_deref().map(request_label).transpose()?;
         let present = self.present()?;
-        // Work that goes on is called off where everybody sees it, and stays.
+        // An open assignment is cancelled instead of archived, so that everybody sees it.
         if args.entity == Kind::Assignment && record(&present, id)?.is_live() {
-            command["to"] = Status::Cancelled.as_str().into();
-            let moved = self.act("memory.move", &command)?;
+            let cancel = Move { reason, request_id, ..Move::plain(id, Status::Cancelled) };
+            let moved = self.moved(cancel)?;
             return Ok(json!({
                 "entity": args.entity, "id": id.to_string(), "archived": false,
-                "from": moved["from"], "to": moved["to"],
-                "side_effects": effects(&moved["side_effects"]),
+                "from": moved.from, "to": moved.to,
+                "side_effects": effects(&moved.side_effects),
             }));
         }
-        let gone = self.act("memory.archive", &command)?;
+        let archive = Archive { expected_version: None, id, reason, request_id };
+        let gone = match self.execute(Command::MemoryArchive(archive))? {
+            MemoryReply::Archived(gone) => gone,
+            other => return Err(Error::unexpected(&other)),
+        };
         Ok(json!({
             "entity": args.entity,
             "id": id.to_string(),
             "archived": true,
-            "side_effects": effects(&gone["side_effects"]),
+            "side_effects": effects(&gone.side_effects),
         }))
     }
 }
 
-pub(super) fn request_label(id: &str) -> Result<Label, Fault> {
-    Label::new(id).map_err(|error| Fault::usage(format!("'client_request_id': {error}")))
+pub(super) fn request_label(id: &str) -> Result<Label, Error> {
+    label("client_request_id", id)
 }
 
-/// Says that a plan has no such step, and which it has.
-fn no_step(plan: RecordId, step: &str, known: &[(String, &str)]) -> Fault {
-    let ids: Vec<&String> = known.iter().map(|(id, _)| id).collect();
-    let details = json!({ "entity": Kind::Plan, "allowed": ids });
+/// Reads the agent who gets an assignment that is rerouted.
+fn agent_name(given: &str) -> Result<AgentName, Error> {
+    let name = AgentName::new(&kernel_name(given));
+    name.map_err(|error| Error::unreadable(format!("'to_agent': {error}")))
+}
+
+/// Reads the record that a candidate is merged into.
+fn merged_into(given: &str) -> Result<RecordId, Error> {
+    given.parse().map_err(|error| Error::unreadable(format!("'merged_into': {error}")))
+}
+
+/// An error for an unknown step, with the steps of the plan.
+fn no_step(plan: RecordId, step: &str, known: &[(StepId, &str)]) -> Error {
+    let ids: Vec<String> = known.iter().map(|(id, _)| id.to_string()).collect();
     if known.is_empty() {
         let message = format!("{plan} has no steps; add some with bclaw_update and its 'steps'");
-        return Fault::not_found(message).with(details);
+        return Error::not_found(message).about(Kind::Plan).allowing(ids);
     }
     let list: Vec<String> = known.iter().map(|(id, text)| format!("{id} ({text})")).collect();
     let message =
         format!("{plan} has no step {:?}; name one by its id: {}", repeated(step), list.join(", "));
-    Fault::not_found(message).with(details)
+    Error::not_found(message).about(Kind::Plan).allowing(ids)
 }
 
-/// What the frugal side wrote is not changed here.
-fn check_writable(kind: Kind, id: &str) -> Result<(), Fault> {
+/// Refuses to change decisions of the frugal dialect, which are read-only here.
+fn check_writable(kind: Kind, id: &str) -> Result<(), Error> {
     if kind == Kind::Decision && is_of_decisions(id) {
-        let message = format!("{id} was recorded by the frugal side and is only read here");
-        return Err(Fault::usage(message));
+        let message = format!("{id} is a decision of the frugal dialect and read-only here");
+        return Err(Error::usage(message));
     }
     Ok(())
 }
 
-fn no_way(from: &str, to: Status, allowed: &[&str]) -> Fault {
-    let message = format!("a claim that is {from} does not become {to}");
-    Fault::refused(Rule::LeaseLive, message).with(json!({ "allowed": allowed }))
+fn no_way(from: &str, to: Status, allowed: &[&str]) -> Error {
+    let message = format!("a claim cannot go from {from} to {to}");
+    let allowed = allowed.iter().map(|state| (*state).to_owned());
+    Error::refused(Rule::LeaseLive, message).allowing(allowed.collect())
 }
 
-/// What is to become of the plan of a claim that is given back.
-fn plan_status(word: &str) -> Result<PlanStatus, Fault> {
-    match entity::status(Kind::Plan, word).map_err(Fault::usage)? {
-        Status::Done => Ok(PlanStatus::Done),
-        Status::Blocked => Ok(PlanStatus::Blocked),
-        _ => Err(Fault::usage("'planStatus' is done or blocked")),
-    }
-}
-
-/// What followed from giving a claim back. A plan that moved goes by the state it is in.
+/// Describes a side effect of releasing a claim. A plan that moved is described by its new state.
 fn finished(own: &Effect) -> Value {
     if let (Kind::Plan, Action::Moved, Some(to)) = (own.kind, own.action, own.to) {
         return effect(to.as_str(), own.kind, own.id);
     }
-    let mut told = effect(own.action.as_str(), own.kind, own.id);
+    let mut shown = effect(own.action.as_str(), own.kind, own.id);
     if let Some(detail) = &own.detail {
-        told["detail"] = detail.as_str().into();
+        shown["detail"] = detail.as_str().into();
     }
-    told
+    shown
 }
 
 fn effect(action: &str, kind: Kind, id: RecordId) -> Value {
     json!({ "action": action, "entity": kind, "id": id.to_string() })
 }
 
-/// What followed, in the words of this dialect.
-fn effects(given: &Value) -> Value {
-    let one = |effect: &Value| {
-        let mut own =
-            json!({ "action": effect["action"], "entity": effect["kind"], "id": effect["id"] });
-        for name in ["to", "detail"] {
-            if effect[name].is_string() {
-                own[name] = effect[name].clone();
-            }
+/// Lists the side effects of a command in the words of this dialect.
+fn effects(given: &[Effect]) -> Value {
+    let one = |effect: &Effect| {
+        let mut own = json!({ "action": effect.action, "entity": effect.kind, "id": effect.id });
+        if let Some(to) = effect.to {
+            own["to"] = json!(to);
+        }
+        if let Some(detail) = &effect.detail {
+            own["detail"] = detail.as_str().into();
         }
         own
     };
-    given.as_array().into_iter().flatten().map(one).collect()
+    given.iter().map(one).collect()
 }
 
-/// What is said of a record that was created or changed.
-fn created(record: &Value) -> Value {
-    let time = |name: &str| record[name].as_u64().map(|at| utc(Timestamp::from_micros(at)));
+/// Describes a record that was created or changed.
+fn created(record: &Record) -> Value {
     json!({
-        "id": record["id"],
-        "short_label": record["short_label"],
-        "kind": record["kind"],
-        "status": record["status"],
-        "version": record["version"],
-        "created_at": time("created_at"),
-        "updated_at": time("updated_at"),
-        "entry": record["updated_seq"],
+        "id": record.id,
+        "short_label": record.id.label(),
+        "kind": record.id.kind,
+        "status": record.status,
+        "version": record.version,
+        "created_at": utc(record.created_at),
+        "updated_at": utc(record.updated_at),
+        "entry": record.updated_seq,
     })
 }
 
-fn with_status(claim: &Claim, item: &Value, status: &str) -> Value {
+/// Describes a claim that was asked for, with the entry that opened it.
+fn with_status(claim: &Claim, entry: Option<u64>, status: &str) -> Value {
     json!({
-        "id": item["id"],
-        "short_label": item["short_label"],
+        "id": claim.id,
+        "short_label": claim.id.label(),
         "kind": Kind::Claim,
-        "status": item["status"],
+        "status": claim.status,
         "claim_status": status,
         "scope": claim.scope(),
-        "created_at": item["created_at"],
-        "updated_at": item["updated_at"],
-        "expires_at": item["expires_at"],
-        "entry": item["provenance"]["entry"],
+        "created_at": utc(claim.opened_at),
+        "updated_at": utc(claim.updated_at),
+        "expires_at": utc(claim.expires_at),
+        "entry": entry,
         "next_actions": [{
             "tool": Verb::Transition.tool(),
-            "args": { "entity": "claim", "id": item["id"], "to": "released" },
+            "args": { "entity": "claim", "id": claim.id, "to": "released" },
             "when": "when you are done there",
         }],
     })
 }
 
-/// Where a plan is worked on, if it says so.
-fn scope_of(record: &Value) -> Value {
-    let fields = &record["fields"];
-    if fields["scope"].is_string() {
-        return fields["scope"].clone();
+/// The scope of the work on a plan, if the plan names one.
+fn scope_of(plan: &Record) -> Option<String> {
+    let fields = &plan.fields;
+    if let Some(scope) = &fields.scope {
+        return Some(scope.to_string());
     }
-    let paths = fields["related_paths"].as_array();
-    let paths: Vec<&str> = paths.into_iter().flatten().filter_map(Value::as_str).collect();
-    if paths.is_empty() { Value::Null } else { paths.join(",").into() }
+    let paths: Vec<&str> = fields.related_paths.iter().map(Text::as_str).collect();
+    (!paths.is_empty()).then(|| paths.join(","))
 }

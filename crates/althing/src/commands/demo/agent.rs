@@ -12,14 +12,14 @@ use std::time::Duration;
 use super::FILES;
 use crate::app::App;
 use crate::cli::DemoAgent;
-use crate::failure::Failure;
+use crate::error::Error;
 
 /// How long leases last here: short, so that a crash is over soon.
 const TTL_SECS: i128 = 2;
 const WORK: Duration = Duration::from_millis(25);
 const WAIT: Duration = Duration::from_millis(40);
 
-pub(crate) fn run(app: &App, args: &DemoAgent) -> Result<(), Failure> {
+pub(crate) fn run(app: &App, args: &DemoAgent) -> Result<(), Error> {
     let project = app.project()?;
     let engine = project.engine()?;
     let client = project.client(app, &engine)?;
@@ -51,7 +51,7 @@ pub(crate) fn run(app: &App, args: &DemoAgent) -> Result<(), Failure> {
 }
 
 /// One piece of work: claim, work, write, give back. `false` if somebody else holds the file.
-fn work_on(engine: &Engine, client: &Client, root: &Path, file: &str) -> Result<bool, Failure> {
+fn work_on(engine: &Engine, client: &Client, root: &Path, file: &str) -> Result<bool, Error> {
     let Some(lease) = claim(client, file, "demo work")? else { return Ok(false) };
     std::thread::sleep(WORK);
     if is_still_mine(engine, &lease)? {
@@ -59,7 +59,7 @@ fn work_on(engine: &Engine, client: &Client, root: &Path, file: &str) -> Result<
         let opened = std::fs::OpenOptions::new().append(true).open(root.join(file));
         opened
             .and_then(|mut file| file.write_all(line.as_bytes()))
-            .map_err(|error| Failure::unavailable(format!("{file}: {error}")))?;
+            .map_err(|error| Error::unavailable(format!("{file}: {error}")))?;
     }
     let release = Release { epoch: Some(lease.epoch), lease: lease.lease };
     client.execute(Command::LeaseRelease(release))?;
@@ -67,9 +67,9 @@ fn work_on(engine: &Engine, client: &Client, root: &Path, file: &str) -> Result<
 }
 
 /// Whether the lease is good, by its epoch: what a careful worker asks before it writes.
-fn is_still_mine(engine: &Engine, lease: &LeaseView) -> Result<bool, Failure> {
+fn is_still_mine(engine: &Engine, lease: &LeaseView) -> Result<bool, Error> {
     let surfaces = Surfaces::new(lease.surfaces.clone());
-    let surfaces = surfaces.map_err(|error| Failure::usage(error.to_string()))?;
+    let surfaces = surfaces.map_err(|error| Error::usage(error.to_string()))?;
     let check =
         LeaseCheck { holder: Some(lease.holder.clone()), epoch: Some(lease.epoch), surfaces };
     match engine.ask(&Query::LeaseCheck(check))? {
@@ -78,8 +78,8 @@ fn is_still_mine(engine: &Engine, lease: &LeaseView) -> Result<bool, Failure> {
     }
 }
 
-fn claim(client: &Client, file: &str, purpose: &str) -> Result<Option<LeaseView>, Failure> {
-    let usage = |error: &dyn std::fmt::Display| Failure::usage(error.to_string());
+fn claim(client: &Client, file: &str, purpose: &str) -> Result<Option<LeaseView>, Error> {
+    let usage = |error: &dyn std::fmt::Display| Error::usage(error.to_string());
     let surface = Surface::new(file).map_err(|error| usage(&error))?;
     let command = Command::LeaseOpen(Open {
         replace: false,

@@ -16,7 +16,7 @@ use std::time::{Duration, Instant};
 
 use crate::app::App;
 use crate::cli::Demo;
-use crate::failure::Failure;
+use crate::error::Error;
 use crate::frugal::waves;
 use crate::output::Tone;
 use summary::Summary;
@@ -33,7 +33,7 @@ const ROUNDS: u32 = 6;
 /// When something is badly wrong, the demo says so instead of hanging.
 const PATIENCE: Duration = Duration::from_mins(2);
 
-pub(crate) fn run(app: &App, args: &Demo) -> Result<(), Failure> {
+pub(crate) fn run(app: &App, args: &Demo) -> Result<(), Error> {
     let started = Instant::now();
     let folder = Folder::new(args.keep)?;
     let note = |text: &str| app.out.note(app.out.paint(Tone::Strong, text));
@@ -75,7 +75,7 @@ fn finish(
     home: &Home,
     summary: &Summary,
     started: Instant,
-) -> Result<(), Failure> {
+) -> Result<(), Error> {
     let engine = Engine::open(home, Options::default())?;
     let options = althing_trail::verify::Options { every_signature: true, ..Default::default() };
     let mut log = engine.reader()?;
@@ -125,12 +125,11 @@ struct Watch<'a> {
 }
 
 impl Watch<'_> {
-    fn look(&mut self, wait: Duration) -> Result<(), Failure> {
+    fn look(&mut self, wait: Duration) -> Result<(), Error> {
         for commit in self.subscription.next(wait)? {
             for line in commit.entries() {
-                let entry = Entry::read(line).map_err(|error| {
-                    Failure::unavailable(format!("an unreadable entry: {error}"))
-                })?;
+                let entry = Entry::read(line)
+                    .map_err(|error| Error::unavailable(format!("an unreadable entry: {error}")))?;
                 self.summary.take(&entry);
                 self.tell(&entry);
             }
@@ -153,18 +152,18 @@ impl Watch<'_> {
         }
     }
 
-    fn until(&mut self, done: impl Fn(&Summary) -> bool) -> Result<(), Failure> {
+    fn until(&mut self, done: impl Fn(&Summary) -> bool) -> Result<(), Error> {
         let deadline = Instant::now() + PATIENCE;
         while !done(&self.summary) {
             if Instant::now() > deadline {
-                return Err(Failure::unavailable("the demo's agents made no progress"));
+                return Err(Error::unavailable("the demo's agents made no progress"));
             }
             self.look(Duration::from_millis(100))?;
         }
         Ok(())
     }
 
-    fn until_all_done(&mut self, agents: &mut [Child]) -> Result<(), Failure> {
+    fn until_all_done(&mut self, agents: &mut [Child]) -> Result<(), Error> {
         let deadline = Instant::now() + PATIENCE;
         loop {
             self.look(Duration::from_millis(50))?;
@@ -174,9 +173,9 @@ impl Watch<'_> {
                     Ok(None) => running += 1,
                     Ok(Some(status)) if status.success() => {}
                     Ok(Some(status)) => {
-                        return Err(Failure::unavailable(format!("an agent failed: {status}")));
+                        return Err(Error::unavailable(format!("an agent failed: {status}")));
                     }
-                    Err(error) => return Err(Failure::unavailable(error.to_string())),
+                    Err(error) => return Err(Error::unavailable(error.to_string())),
                 }
             }
             if running == 0 {
@@ -187,19 +186,19 @@ impl Watch<'_> {
                     // One that ended meanwhile cannot be killed, and need not be.
                     let _ = agent.kill();
                 }
-                return Err(Failure::unavailable("the demo's agents did not finish"));
+                return Err(Error::unavailable("the demo's agents did not finish"));
             }
         }
     }
 }
 
-fn set_up(path: &Path) -> Result<Home, Failure> {
+fn set_up(path: &Path) -> Result<Home, Error> {
     for file in FILES {
         let file = path.join(file);
         let parent = file.parent().unwrap_or(path);
         std::fs::create_dir_all(parent)
             .and_then(|()| std::fs::write(&file, b""))
-            .map_err(|error| Failure::unavailable(format!("{}: {error}", file.display())))?;
+            .map_err(|error| Error::unavailable(format!("{}: {error}", file.display())))?;
     }
     // Without git the demo works in a plain folder just as well.
     let git = Process::new("git").args(["init", "--quiet"]).current_dir(path).status();
@@ -212,9 +211,9 @@ fn set_up(path: &Path) -> Result<Home, Failure> {
     Ok(home)
 }
 
-fn spawn(folder: &Path, name: &str, args: &[&str]) -> Result<Child, Failure> {
+fn spawn(folder: &Path, name: &str, args: &[&str]) -> Result<Child, Error> {
     let program = std::env::current_exe()
-        .map_err(|error| Failure::unavailable(format!("cannot find myself: {error}")))?;
+        .map_err(|error| Error::unavailable(format!("cannot find myself: {error}")))?;
     Process::new(program)
         .arg("demo-agent")
         .args(args)
@@ -227,14 +226,14 @@ fn spawn(folder: &Path, name: &str, args: &[&str]) -> Result<Child, Failure> {
         .stdin(Stdio::null())
         .stdout(Stdio::null())
         .spawn()
-        .map_err(|error| Failure::unavailable(format!("cannot start an agent: {error}")))
+        .map_err(|error| Error::unavailable(format!("cannot start an agent: {error}")))
 }
 
-fn kill(child: &mut Child) -> Result<(), Failure> {
+fn kill(child: &mut Child) -> Result<(), Error> {
     child
         .kill()
         .and_then(|()| child.wait().map(|_| ()))
-        .map_err(|error| Failure::unavailable(format!("cannot kill an agent: {error}")))
+        .map_err(|error| Error::unavailable(format!("cannot kill an agent: {error}")))
 }
 
 /// The folder of the demo; gone afterwards unless it is to be kept.
@@ -244,9 +243,9 @@ struct Folder {
 }
 
 impl Folder {
-    fn new(keep: bool) -> Result<Self, Failure> {
+    fn new(keep: bool) -> Result<Self, Error> {
         let failed = |error: &dyn std::fmt::Display| {
-            Failure::unavailable(format!("no folder for the demo: {error}"))
+            Error::unavailable(format!("no folder for the demo: {error}"))
         };
         let random: [u8; 4] = althing_engine::mint::random().map_err(|error| failed(&error))?;
         let name = format!("althing-demo-{:08x}", u32::from_be_bytes(random));

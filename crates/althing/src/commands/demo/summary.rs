@@ -8,7 +8,7 @@ use std::path::Path;
 
 use super::{FILES, agent_of};
 use crate::app::App;
-use crate::failure::Failure;
+use crate::error::Error;
 
 /// Counts from the trail.
 #[derive(Debug, Default, Serialize)]
@@ -79,7 +79,7 @@ impl Summary {
         self.told.insert((actor, refused.message.to_string()))
     }
 
-    pub(crate) fn print(&self, app: &App, files: &[FileCheck]) -> Result<(), Failure> {
+    pub(crate) fn print(&self, app: &App, files: &[FileCheck]) -> Result<(), Error> {
         app.out.line("")?;
         let rows: Vec<Vec<String>> = self
             .agents
@@ -111,11 +111,11 @@ impl Summary {
 }
 
 /// Reads back what the agents wrote.
-pub(super) fn check_files(root: &Path) -> Result<Vec<FileCheck>, Failure> {
+pub(super) fn check_files(root: &Path) -> Result<Vec<FileCheck>, Error> {
     let mut checks = Vec::new();
     for file in FILES {
         let text = std::fs::read_to_string(root.join(file))
-            .map_err(|error| Failure::unavailable(format!("{file}: {error}")))?;
+            .map_err(|error| Error::unavailable(format!("{file}: {error}")))?;
         let epochs: Vec<u64> = text
             .lines()
             .filter_map(|line| line.split(' ').next().and_then(|epoch| epoch.parse().ok()))
@@ -127,7 +127,7 @@ pub(super) fn check_files(root: &Path) -> Result<Vec<FileCheck>, Failure> {
         checks.push(FileCheck { file, writes: epochs.len(), writers: writers.len(), in_order });
     }
     match checks.iter().find(|check| !check.in_order) {
-        Some(bad) => Err(Failure::unavailable(format!("{} was written out of turn", bad.file))),
+        Some(bad) => Err(Error::unavailable(format!("{} was written out of turn", bad.file))),
         None => Ok(checks),
     }
 }

@@ -20,7 +20,7 @@ use crate::cli::{
     BriefArgs, CapsuleCommand, FactCommand, HaidArgs, ShimsArgs, SymbolCommand, ValidateArgs,
 };
 use crate::desk::Desk;
-use crate::failure::Failure;
+use crate::error::Error;
 use crate::frugal::shims::{self, Fate};
 use crate::frugal::{Order, build, counted, handle, label, own_haid, text};
 use crate::input::{read_file, stdin_text};
@@ -30,7 +30,7 @@ use crate::table::{free_text, whole};
 const NOT_VERIFIED: u8 = 3;
 
 /// Shows something: as JSON, or as a line.
-fn show<T: Serialize>(app: &App, own: &T, line: impl FnOnce(&T) -> String) -> Result<(), Failure> {
+fn show<T: Serialize>(app: &App, own: &T, line: impl FnOnce(&T) -> String) -> Result<(), Error> {
     if app.out.json { app.out.value(own) } else { app.out.line(line(own)) }
 }
 
@@ -40,7 +40,7 @@ fn table<T: Serialize>(
     list: &[T],
     titles: [&str; 2],
     row: impl Fn(&T) -> [String; 2],
-) -> Result<(), Failure> {
+) -> Result<(), Error> {
     if app.out.json {
         return app.out.value(&list);
     }
@@ -49,7 +49,7 @@ fn table<T: Serialize>(
     app.out.table(&[whole(first), free_text(second)], &rows)
 }
 
-pub(crate) fn symbol(app: &App, command: &SymbolCommand) -> Result<(), Failure> {
+pub(crate) fn symbol(app: &App, command: &SymbolCommand) -> Result<(), Error> {
     let desk = Desk::open_to_look_up(app)?;
     match command {
         SymbolCommand::Set { id, value } => {
@@ -58,12 +58,12 @@ pub(crate) fn symbol(app: &App, command: &SymbolCommand) -> Result<(), Failure> 
             show(app, &set, |own| format!("{} = {}", own.id, own.value))
         }
         SymbolCommand::Get { id } => {
-            let missing = || Failure::not_found(format!("unknown symbol id: {id}"));
+            let missing = || Error::not_found(format!("unknown symbol id: {id}"));
             let found = desk.symbol(label(id)?)?.ok_or_else(missing)?;
             show(app, &found, |own| own.value.to_string())
         }
         SymbolCommand::Reverse { value } => {
-            let missing = || Failure::not_found(format!("no symbol resolves to value: {value}"));
+            let missing = || Error::not_found(format!("no symbol resolves to value: {value}"));
             let found = desk.symbol_for(value)?.ok_or_else(missing)?;
             show(app, &found, |own| own.id.to_string())
         }
@@ -73,10 +73,10 @@ pub(crate) fn symbol(app: &App, command: &SymbolCommand) -> Result<(), Failure> 
     }
 }
 
-pub(crate) fn fact(app: &App, command: &FactCommand) -> Result<(), Failure> {
+pub(crate) fn fact(app: &App, command: &FactCommand) -> Result<(), Error> {
     let desk = Desk::open_to_look_up(app)?;
     let get = |key: &String| {
-        let missing = || Failure::not_found(format!("no fact for key: {key}"));
+        let missing = || Error::not_found(format!("no fact for key: {key}"));
         desk.fact(label(key)?)?.ok_or_else(missing)
     };
     match command {
@@ -97,7 +97,7 @@ pub(crate) fn fact(app: &App, command: &FactCommand) -> Result<(), Failure> {
     }
 }
 
-pub(crate) fn capsule(app: &App, command: &CapsuleCommand) -> Result<(), Failure> {
+pub(crate) fn capsule(app: &App, command: &CapsuleCommand) -> Result<(), Error> {
     let desk = Desk::open_to_look_up(app)?;
     match command {
         CapsuleCommand::Write(args) => {
@@ -114,7 +114,7 @@ pub(crate) fn capsule(app: &App, command: &CapsuleCommand) -> Result<(), Failure
             show(app, &made, |_| format!("wrote capsule {}", args.id))
         }
         CapsuleCommand::Show { id } => {
-            let missing = || Failure::not_found(format!("no capsule: {id}"));
+            let missing = || Error::not_found(format!("no capsule: {id}"));
             let found = desk.capsule(handle(id)?)?.ok_or_else(missing)?;
             show(app, &found, |own| written_out(own).trim_end().to_owned())
         }
@@ -139,27 +139,23 @@ pub(crate) fn capsule(app: &App, command: &CapsuleCommand) -> Result<(), Failure
     }
 }
 
-fn handles(ids: &[String]) -> Result<Vec<Handle>, Failure> {
+fn handles(ids: &[String]) -> Result<Vec<Handle>, Error> {
     ids.iter().map(|id| handle(id)).collect()
 }
 
 /// A question that always has an answer was left without one.
-fn gone(question: &str) -> Failure {
-    Failure::defect(format!("{question} was not answered"))
+fn gone(question: &str) -> Error {
+    Error::defect(format!("{question} was not answered"))
 }
 
 /// Refuses what leaves out a capsule: one that is asked for or built on and not there.
-fn all_there(
-    unknown: &[Handle],
-    missing: &[Handle],
-    found: &impl Serialize,
-) -> Result<(), Failure> {
+fn all_there(unknown: &[Handle], missing: &[Handle], found: &impl Serialize) -> Result<(), Error> {
     let Some(id) = unknown.iter().chain(missing).next() else { return Ok(()) };
     let details = serde_json::to_value(found).unwrap_or_default();
-    Err(Failure::not_found(format!("no capsule: {id}")).with(details))
+    Err(Error::not_found(format!("no capsule: {id}")).with(details))
 }
 
-pub(crate) fn brief(app: &App, args: &BriefArgs) -> Result<Outcome, Failure> {
+pub(crate) fn brief(app: &App, args: &BriefArgs) -> Result<Outcome, Error> {
     let mode = if args.lenient { Mode::Seed } else { Mode::Strict };
     let order = Order {
         asked: Asked {
@@ -187,7 +183,7 @@ pub(crate) fn brief(app: &App, args: &BriefArgs) -> Result<Outcome, Failure> {
             "the brief has {} tokens with everything left out that can be, and may have {}",
             long.tokens, long.tokens_max
         );
-        Failure::refused(althing_kernel::Rule::Limits, message)
+        Error::refused(althing_kernel::Rule::Limits, message)
     })?;
     let refs: Vec<Value> = brief
         .unresolved
@@ -201,7 +197,7 @@ pub(crate) fn brief(app: &App, args: &BriefArgs) -> Result<Outcome, Failure> {
         }
         let details = json!({ "text": brief.text, "unresolved": refs });
         let message = format!("the brief is incomplete: {} lead nowhere", refs.len());
-        return Err(Failure::not_found(message)
+        return Err(Error::not_found(message)
             .with(details)
             .hint("Define what is listed, or leave it out."));
     }
@@ -219,13 +215,13 @@ pub(crate) fn brief(app: &App, args: &BriefArgs) -> Result<Outcome, Failure> {
     Ok(Outcome::Done)
 }
 
-pub(crate) fn haid(app: &App, args: &HaidArgs) -> Result<(), Failure> {
+pub(crate) fn haid(app: &App, args: &HaidArgs) -> Result<(), Error> {
     let own = own_haid(&app.project()?)?;
     let haid = match &args.role {
         None => own,
         Some(role) => own
             .spawn(role)
-            .ok_or_else(|| Failure::usage(format!("{role:?} has no letter or digit")))?,
+            .ok_or_else(|| Error::usage(format!("{role:?} has no letter or digit")))?,
     };
     let agent = crate::frugal::agent_name(&haid)?;
     if app.out.json {
@@ -234,7 +230,7 @@ pub(crate) fn haid(app: &App, args: &HaidArgs) -> Result<(), Failure> {
     app.out.line(if args.as_agent { agent.as_str() } else { haid.as_str() })
 }
 
-pub(crate) fn validate(app: &App, args: &ValidateArgs) -> Result<(), Failure> {
+pub(crate) fn validate(app: &App, args: &ValidateArgs) -> Result<(), Error> {
     let Some(file) = &args.file else { return app.out.value(&message::schema()) };
     let content = if file == Path::new("-") {
         stdin_text(app, "the message", MESSAGE_BYTES_MAX as u64)?
@@ -247,11 +243,11 @@ pub(crate) fn validate(app: &App, args: &ValidateArgs) -> Result<(), Failure> {
     }
     let details = json!({ "errors": report.errors });
     let message = format!("not a message: {}", report.errors.join("; "));
-    let failure = Failure::refused(althing_kernel::Rule::Usage, message);
+    let failure = Error::refused(althing_kernel::Rule::Usage, message);
     Err(failure.with(details).hint("`althing validate --schema` prints what messages are."))
 }
 
-pub(crate) fn shims(app: &App, args: &ShimsArgs) -> Result<(), Failure> {
+pub(crate) fn shims(app: &App, args: &ShimsArgs) -> Result<(), Error> {
     let made = shims::make(&args.dir)?;
     let foreign: Vec<String> = made
         .iter()
@@ -264,7 +260,7 @@ pub(crate) fn shims(app: &App, args: &ShimsArgs) -> Result<(), Failure> {
         .collect();
     if !foreign.is_empty() {
         let message = format!("left alone, being other files: {}", foreign.join(", "));
-        let failure = Failure::refused(althing_kernel::Rule::Usage, message);
+        let failure = Error::refused(althing_kernel::Rule::Usage, message);
         return Err(failure
             .with(json!({ "names": rows }))
             .hint("Choose another folder, or move those files away."));

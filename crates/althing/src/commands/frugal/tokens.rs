@@ -18,7 +18,7 @@ use crate::app::App;
 use crate::cli::{TokensArgs, TokensBy, TokensCommand, TokensLog};
 use crate::desk::Desk;
 use crate::drawing::bars::bar;
-use crate::failure::Failure;
+use crate::error::Error;
 use crate::frugal::{label, log_line};
 use crate::input::{read_file, stdin_text};
 use crate::naming::short;
@@ -30,7 +30,7 @@ const TEXT_BYTES_MAX: u64 = 16 << 20;
 /// How wide the longest bar is.
 const BAR_WIDTH: u64 = 24;
 
-pub(crate) fn run(app: &App, args: TokensArgs) -> Result<(), Failure> {
+pub(crate) fn run(app: &App, args: TokensArgs) -> Result<(), Error> {
     match args.command {
         None => report(app, args.by, args.csv),
         Some(TokensCommand::Count { file }) => count(app, &file),
@@ -63,11 +63,11 @@ struct Budget {
     left: u64,
 }
 
-fn sums(desk: &Desk<'_>, by: By) -> Result<ReportView, Failure> {
+fn sums(desk: &Desk<'_>, by: By) -> Result<ReportView, Error> {
     desk.token_report(by)?.ok_or_else(|| super::gone("ledger.report"))
 }
 
-fn report(app: &App, by: TokensBy, csv: bool) -> Result<(), Failure> {
+fn report(app: &App, by: TokensBy, csv: bool) -> Result<(), Error> {
     let desk = Desk::open_to_look_up(app)?;
     let report = sums(&desk, by.by())?;
     if csv {
@@ -122,10 +122,10 @@ fn report(app: &App, by: TokensBy, csv: bool) -> Result<(), Failure> {
 }
 
 /// The token budgets of live workspaces and their use, from their meters.
-fn budgets(desk: &Desk<'_>) -> Result<Vec<Budget>, Failure> {
+fn budgets(desk: &Desk<'_>) -> Result<Vec<Budget>, Error> {
     let meter = match desk.context.look_up(&Query::MeterGet(MeterGet::default()))? {
         Some(Answer::Meter(meter)) => *meter,
-        Some(other) => return Err(Failure::unexpected(&other)),
+        Some(other) => return Err(Error::unexpected(&other)),
         None => return Ok(Vec::new()),
     };
     let of = |MeterRow { own: row, .. }: MeterRow| {
@@ -153,7 +153,7 @@ fn quoted(text: &str) -> String {
     text
 }
 
-fn count(app: &App, file: &Path) -> Result<(), Failure> {
+fn count(app: &App, file: &Path) -> Result<(), Error> {
     let text = if file == Path::new("-") {
         stdin_text(app, "the text", TEXT_BYTES_MAX)?
     } else {
@@ -163,7 +163,7 @@ fn count(app: &App, file: &Path) -> Result<(), Failure> {
     super::show(app, &counted, |own| own["tokens"].to_string())
 }
 
-fn log(app: &App, args: &TokensLog) -> Result<(), Failure> {
+fn log(app: &App, args: &TokensLog) -> Result<(), Error> {
     let text = match (&args.file, &args.text) {
         (Some(file), _) => Some(read_file(file)?),
         (None, text) => text.clone(),
@@ -184,7 +184,7 @@ fn log(app: &App, args: &TokensLog) -> Result<(), Failure> {
     super::show(app, &line, |_| format!("logged {}/{}={number}", args.role, args.kind))
 }
 
-fn delta(app: &App, role: Option<&str>) -> Result<(), Failure> {
+fn delta(app: &App, role: Option<&str>) -> Result<(), Error> {
     let desk = Desk::open_to_look_up(app)?;
     let deltas = desk.token_deltas(role.map(label).transpose()?)?;
     let compared = || deltas.iter().filter(|delta| delta.baseline.is_some());

@@ -4,7 +4,7 @@ use serde_json::{Map, Value};
 
 use super::page::{Column, pairs, section, text};
 use crate::app::App;
-use crate::failure::Failure;
+use crate::error::Error;
 use crate::output::Tone;
 
 /// The lists that things have, with their columns.
@@ -53,7 +53,7 @@ pub(super) fn columns(name: &str) -> Option<&'static [Column]> {
 }
 
 /// Shows a thing.
-pub(super) fn whole(app: &App, item: &Value) -> Result<(), Failure> {
+pub(super) fn whole(app: &App, item: &Value) -> Result<(), Error> {
     let late = if item["overdue"] == true { " (overdue)" } else { "" };
     let title = format!("{} {}{late}", text(item, "short_label"), text(item, "status"));
     app.out.line(app.out.paint(Tone::Strong, &title))?;

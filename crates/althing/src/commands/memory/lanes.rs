@@ -7,26 +7,26 @@ use serde_json::{Map, Value, json};
 
 use super::word;
 use crate::cli::{LoopAct, MemoryCoordinate, MemoryDispatch, MemoryHarvest, MemoryLoop};
-use crate::failure::Failure;
+use crate::error::Error;
 
 /// The hint for a missing loop.
 const HELP: &str = "`althing memory find loop` shows what there is; `althing memory loop --help` \
                     shows how it is written.";
 
 /// `NAME=VALUE`
-pub(super) fn pair<'a>(option: &str, text: &'a str) -> Result<(&'a str, &'a str), Failure> {
-    let wrong = || Failure::usage(format!("{option} {text:?}: two parts with = between"));
+pub(super) fn pair<'a>(option: &str, text: &'a str) -> Result<(&'a str, &'a str), Error> {
+    let wrong = || Error::usage(format!("{option} {text:?}: two parts with = between"));
     let (name, value) = text.split_once('=').ok_or_else(wrong)?;
     Ok((name.trim(), value.trim()))
 }
 
-pub(super) fn coordinate(own: &MemoryCoordinate) -> Result<Value, Failure> {
+pub(super) fn coordinate(own: &MemoryCoordinate) -> Result<Value, Error> {
     let mut scopes = Map::new();
     for text in &own.scopes {
         let (agent, scope) = pair("--lane-scope", text)?;
         if scopes.insert(agent.to_owned(), scope.into()).is_some() {
             let message = format!("--lane-scope names {agent} twice; put commas between paths");
-            return Err(Failure::usage(message));
+            return Err(Error::usage(message));
         }
     }
     let scopes = if scopes.is_empty() { Value::Null } else { Value::Object(scopes) };
@@ -48,7 +48,7 @@ pub(super) fn dispatch(own: &MemoryDispatch) -> Value {
     })
 }
 
-pub(super) fn rounds(own: &MemoryLoop) -> Result<Value, Failure> {
+pub(super) fn rounds(own: &MemoryLoop) -> Result<Value, Error> {
     let artifact = match &own.artifact {
         Some(text) => {
             let (sort, place) = pair("--artifact", text)?;
@@ -58,7 +58,7 @@ pub(super) fn rounds(own: &MemoryLoop) -> Result<Value, Failure> {
     };
     if let Some(id) = &own.id {
         let known = entity::id(Kind::Loop, id);
-        known.map_err(|error| Failure::usage(labelled(&error)).hint(HELP.to_owned()))?;
+        known.map_err(|error| Error::usage(labelled(&error)).hint(HELP.to_owned()))?;
     }
     let takeover = own.intent == LoopAct::Takeover;
     let (slots, to_agent): (Vec<Value>, Option<&String>) = match own.agents.as_slice() {

@@ -22,14 +22,14 @@ use crate::cli::{
     MemoryTransition, MemoryUpdate, MemoryWork, REMEMBERED, Remember,
 };
 use crate::desk::Desk;
-use crate::failure::{Failure, exit_code};
+use crate::error::{Error, exit_code};
 use crate::place::Place;
 use crate::surfaces;
 use words::{Sheet, sheet};
 
 /// Arguments with the paths that people typed where they stand, seen from the project's root.
-fn seen_here(place: &Place, mut args: Value) -> Result<Value, Failure> {
-    let seen = |value: &mut Value| -> Result<(), Failure> {
+fn seen_here(place: &Place, mut args: Value) -> Result<Value, Error> {
+    let seen = |value: &mut Value| -> Result<(), Error> {
         if let Some(text) = value.as_str() {
             *value = surfaces::scope(place, text)?.into();
         }
@@ -56,9 +56,9 @@ fn seen_here(place: &Place, mut args: Value) -> Result<Value, Failure> {
 }
 
 /// Does something, in the words of the command that was typed.
-fn call(desk: &Desk<'_>, verb: Verb, typed: Sheet, args: &Value) -> Result<Value, Failure> {
+fn call(desk: &Desk<'_>, verb: Verb, typed: Sheet, args: &Value) -> Result<Value, Error> {
     Verbs::new(&desk.context)?.call(verb, args).map_err(|failure| {
-        let way = memory::way(verb, &failure);
+        let way = memory::hint_for(verb, &failure);
         // Programs get ids as everywhere; labels are for people.
         let failure = told(failure).reworded(|message| {
             if desk.out().json { typed.named(message) } else { typed.said(message) }
@@ -71,7 +71,7 @@ fn call(desk: &Desk<'_>, verb: Verb, typed: Sheet, args: &Value) -> Result<Value
 }
 
 /// A failure of a verb, under the name that this dialect has for it.
-fn told(failure: Failure) -> Failure {
+fn told(failure: Error) -> Error {
     let label = memory::kind(&failure);
     failure.labelled(label)
 }
@@ -90,23 +90,23 @@ fn given(args: &Value) -> Value {
 }
 
 /// The entity that an id is of.
-fn entity_of(id: &str) -> Result<Value, Failure> {
+fn entity_of(id: &str) -> Result<Value, Error> {
     if id.starts_with("log#") {
         return Ok("decision".into());
     }
     let read: Result<RecordId, _> = id.trim().parse();
     read.map(|id| json!(id.kind)).map_err(|_| {
         let id = repeated(id.trim());
-        let failure = Failure::usage(format!("{id:?} is no id; write one such as pln#42"));
+        let failure = Error::usage(format!("{id:?} is no id; write one such as pln#42"));
         failure.hint("`althing memory find KIND` shows what there is, with ids.".to_owned())
     })
 }
 
 /// Fields as people give them: `name=value`, JSON taken as such.
-fn fields(set: &[String]) -> Result<Map<String, Value>, Failure> {
+fn fields(set: &[String]) -> Result<Map<String, Value>, Error> {
     let field = |text: &String| {
         let (name, value) = text.split_once('=').ok_or_else(|| {
-            Failure::usage(format!("--set {text:?}: write FIELD=VALUE, such as priority=high"))
+            Error::usage(format!("--set {text:?}: write FIELD=VALUE, such as priority=high"))
         })?;
         let value = match serde_json::from_str::<Value>(value) {
             Ok(read) if !read.is_string() => read,
@@ -117,7 +117,7 @@ fn fields(set: &[String]) -> Result<Map<String, Value>, Failure> {
     set.iter().map(field).collect()
 }
 
-pub(crate) fn run(app: &App, command: &MemoryCommand) -> Result<Outcome, Failure> {
+pub(crate) fn run(app: &App, command: &MemoryCommand) -> Result<Outcome, Error> {
     let (verb, args) = match command {
         MemoryCommand::Work(own) => (Verb::Work, work(own)),
         MemoryCommand::Context(own) => (Verb::Context, context(own)),
@@ -196,7 +196,7 @@ fn find(own: &MemoryFind) -> Value {
     json!({ "entity": own.entity, "filter": given(&filter), "budget_tokens": own.budget_tokens })
 }
 
-fn create(own: &MemoryCreate) -> Result<Value, Failure> {
+fn create(own: &MemoryCreate) -> Result<Value, Error> {
     let mut data = match &own.data {
         None => Map::new(),
         Some(text) => json_object("--data", text)?,
@@ -209,13 +209,13 @@ fn create(own: &MemoryCreate) -> Result<Value, Failure> {
         data.insert("tags".to_owned(), own.tags.clone().into());
     }
     // The kinds are told before the fields of one.
-    let entity = entity::named(&own.entity).map_err(Failure::usage)?;
+    let entity = entity::named(&own.entity).map_err(Error::usage)?;
     Ok(json!({ "entity": entity, "data": data, "request_id": own.request_id }))
 }
 
 /// A JSON object that was typed.
-fn json_object(option: &str, text: &str) -> Result<Map<String, Value>, Failure> {
-    let wrong = |why: &str| Failure::usage(format!("{option} is no JSON object: {why}"));
+fn json_object(option: &str, text: &str) -> Result<Map<String, Value>, Error> {
+    let wrong = |why: &str| Error::usage(format!("{option} is no JSON object: {why}"));
     match serde_json::from_str(text) {
         Ok(Value::Object(own)) => Ok(own),
         Ok(Value::Array(_)) => Err(wrong("it is a list; write {\"text\": …}")),
@@ -224,7 +224,7 @@ fn json_object(option: &str, text: &str) -> Result<Map<String, Value>, Failure> 
     }
 }
 
-fn update(own: &MemoryUpdate) -> Result<Value, Failure> {
+fn update(own: &MemoryUpdate) -> Result<Value, Error> {
     let mut patch = fields(&own.set)?;
     if let Some(text) = &own.text {
         patch.insert("text".to_owned(), text.as_str().into());
@@ -239,13 +239,12 @@ fn update(own: &MemoryUpdate) -> Result<Value, Failure> {
     }))
 }
 
-fn transition(own: &MemoryTransition) -> Result<Value, Failure> {
+fn transition(own: &MemoryTransition) -> Result<Value, Error> {
     let artifact = |text: &String| {
         let (sort, place) = lanes::pair("--artifact", text)?;
         Ok(json!({ "type": sort, "ref": place }))
     };
-    let artifacts: Vec<Value> =
-        own.artifacts.iter().map(artifact).collect::<Result<_, Failure>>()?;
+    let artifacts: Vec<Value> = own.artifacts.iter().map(artifact).collect::<Result<_, Error>>()?;
     Ok(json!({
         "artifacts": artifacts,
         "entity": entity_of(&own.id)?, "id": own.id, "to": own.to, "reason": own.reason,
@@ -255,7 +254,7 @@ fn transition(own: &MemoryTransition) -> Result<Value, Failure> {
 }
 
 /// The kind of what is to be remembered, one that a text alone makes.
-fn remembered(text: &str) -> Result<Kind, Failure> {
+fn remembered(text: &str) -> Result<Kind, Error> {
     let names: Vec<&str> = REMEMBERED.iter().map(|kind| kind.as_str()).collect();
     let names = names.join(", ");
     match entity::named(text) {
@@ -263,17 +262,17 @@ fn remembered(text: &str) -> Result<Kind, Failure> {
         Ok(kind) => {
             let (one, command) = (kind.article(), format!("`althing memory create {kind}`"));
             let message = format!("--kind is one of {names}; {one} {kind} takes more than a text");
-            Err(Failure::usage(message).hint(format!("{command} makes one.")))
+            Err(Error::usage(message).hint(format!("{command} makes one.")))
         }
         Err(_) => {
             let text = repeated(text);
-            let failure = Failure::usage(format!("--kind is one of {names}, not {text:?}"));
+            let failure = Error::usage(format!("--kind is one of {names}, not {text:?}"));
             Err(failure.hint("`althing remember --help` shows how it is written.".to_owned()))
         }
     }
 }
 
-pub(crate) fn remember(app: &App, own: &Remember) -> Result<(), Failure> {
+pub(crate) fn remember(app: &App, own: &Remember) -> Result<(), Error> {
     let mut data = json!({ "text": own.text, "tags": own.tags });
     if !own.paths.is_empty() {
         data["related_paths"] = own.paths.clone().into();
@@ -285,7 +284,7 @@ pub(crate) fn remember(app: &App, own: &Remember) -> Result<(), Failure> {
     show::answer(app, Verb::Create, words::REMEMBER, &answer)
 }
 
-pub(crate) fn ask(app: &App, own: &Ask) -> Result<(), Failure> {
+pub(crate) fn ask(app: &App, own: &Ask) -> Result<(), Error> {
     let args = json!({
         "kind": "memory", "query": own.question, "path": own.path, "maxItems": own.limit,
         "matching": true,
@@ -296,7 +295,7 @@ pub(crate) fn ask(app: &App, own: &Ask) -> Result<(), Failure> {
     show::answer(app, Verb::Context, words::ASK, &answer)
 }
 
-pub(crate) fn board(app: &App, own: &BoardArgs) -> Result<(), Failure> {
+pub(crate) fn board(app: &App, own: &BoardArgs) -> Result<(), Error> {
     let kind = if own.summary { "board_summary" } else { "board" };
     let desk = Desk::open_as_own(app)?;
     let answer = call(&desk, Verb::Context, words::BOARD, &json!({ "kind": kind }))?;

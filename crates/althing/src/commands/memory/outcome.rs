@@ -8,7 +8,7 @@ use super::get::{ARTIFACT, TURN, columns};
 use super::page::{Column, list, section, text};
 use super::words::Sheet;
 use crate::app::App;
-use crate::failure::Failure;
+use crate::error::Error;
 
 const ASKED: [Column; 4] = [("ID", "id"), ("FROM", "from"), ("TO", "to"), ("TEXT", "text")];
 const LOOP: [Column; 5] = [
@@ -21,7 +21,7 @@ const LOOP: [Column; 5] = [
 const MOVED: [Column; 4] = [("ASSIGNMENT", "id"), ("FROM", "from"), ("TO", "to"), ("WHY", "why")];
 
 /// Shows what there is now, what was left out, and what to run.
-pub(super) fn show(app: &App, verb: Verb, typed: Sheet, answer: &Value) -> Result<(), Failure> {
+pub(super) fn show(app: &App, verb: Verb, typed: Sheet, answer: &Value) -> Result<(), Error> {
     let result = &answer["result"];
     // As it is typed.
     let intent = text(answer, "intent").replace('_', "-");
@@ -63,14 +63,14 @@ fn left_out(result: &Value) -> Vec<Value> {
 }
 
 /// Ids of what belongs to an answer, a line each.
-fn ids(app: &App, result: &Value, names: &[(&str, &str)]) -> Result<(), Failure> {
+fn ids(app: &App, result: &Value, names: &[(&str, &str)]) -> Result<(), Error> {
     for (title, name) in names.iter().filter(|(_, name)| result[*name].is_string()) {
         app.out.line(format!("{title}: {}", text(result, name)))?;
     }
     Ok(())
 }
 
-fn coordinated(app: &App, result: &Value) -> Result<(), Failure> {
+fn coordinated(app: &App, result: &Value) -> Result<(), Error> {
     let names = [
         ("candidate", "candidate_id"),
         ("loop", "loop_id"),
@@ -95,7 +95,7 @@ fn coordinated(app: &App, result: &Value) -> Result<(), Failure> {
     section(app, "Open", list(result, "open"), &open)
 }
 
-fn sent(app: &App, result: &Value) -> Result<(), Failure> {
+fn sent(app: &App, result: &Value) -> Result<(), Error> {
     let lane = [
         ("AGENT", "agent"),
         ("ASSIGNMENT", "assignment_id"),
@@ -107,7 +107,7 @@ fn sent(app: &App, result: &Value) -> Result<(), Failure> {
     section(app, "Sent", list(result, "delivery_plan"), &lane)
 }
 
-fn dispatched(app: &App, result: &Value) -> Result<(), Failure> {
+fn dispatched(app: &App, result: &Value) -> Result<(), Error> {
     let names = [
         ("sequence", "sequence_id"),
         ("handoff", "handoff_id"),
@@ -139,7 +139,7 @@ fn dispatched(app: &App, result: &Value) -> Result<(), Failure> {
     sent(app, result)
 }
 
-fn round(app: &App, answer: &Value) -> Result<(), Failure> {
+fn round(app: &App, answer: &Value) -> Result<(), Error> {
     let result = &answer["result"];
     if result["loops"].is_array() {
         let loops = list(result, "loops");
@@ -166,7 +166,7 @@ fn round(app: &App, answer: &Value) -> Result<(), Failure> {
     Ok(())
 }
 
-fn swept(app: &App, result: &Value) -> Result<(), Failure> {
+fn swept(app: &App, result: &Value) -> Result<(), Error> {
     let both = |names: [&str; 2]| {
         names.into_iter().flat_map(|name| list(result, name)).cloned().collect::<Vec<Value>>()
     };
@@ -185,7 +185,7 @@ fn swept(app: &App, result: &Value) -> Result<(), Failure> {
     Ok(())
 }
 
-fn harvested(app: &App, result: &Value) -> Result<(), Failure> {
+fn harvested(app: &App, result: &Value) -> Result<(), Error> {
     let [found, kept] = ["harvested", "integrated"].map(|name| list(result, name));
     if found.is_empty() && kept.is_empty() {
         let looked_at = result["looked_at"].as_u64().and_then(|n| usize::try_from(n).ok());

@@ -7,7 +7,7 @@ use althing_kernel::records::RecordId;
 use serde_json::Value;
 
 use crate::app::App;
-use crate::failure::Failure;
+use crate::error::Error;
 use crate::output::{Tone, from_now};
 use crate::table;
 
@@ -86,7 +86,7 @@ pub(super) fn list<'v>(value: &'v Value, name: &str) -> &'v [Value] {
 }
 
 /// A table of some fields. A column that says nothing of anything is left out.
-pub(super) fn table(app: &App, items: &[Value], columns: &[Column]) -> Result<(), Failure> {
+pub(super) fn table(app: &App, items: &[Value], columns: &[Column]) -> Result<(), Error> {
     let says = |(_, name): &&Column| items.iter().any(|item| !item[*name].is_null());
     let columns: Vec<&Column> = columns.iter().filter(says).collect();
     let row = |item: &Value| columns.iter().map(|(_, name)| cell(item, name)).collect();
@@ -104,7 +104,7 @@ pub(super) fn section(
     title: &str,
     items: &[Value],
     columns: &[Column],
-) -> Result<(), Failure> {
+) -> Result<(), Error> {
     if items.is_empty() {
         return Ok(());
     }
@@ -120,7 +120,7 @@ pub(super) fn part(
     total: &Value,
     columns: &[Column],
     all: &str,
-) -> Result<(), Failure> {
+) -> Result<(), Error> {
     let total = total.as_u64().and_then(|total| usize::try_from(total).ok()).unwrap_or(0);
     if total <= items.len() {
         return section(app, title, items, columns);
@@ -130,7 +130,7 @@ pub(super) fn part(
 }
 
 /// Names and values, aligned.
-pub(super) fn pairs(app: &App, rows: &[(String, String)]) -> Result<(), Failure> {
+pub(super) fn pairs(app: &App, rows: &[(String, String)]) -> Result<(), Error> {
     let width = rows.iter().map(|(name, _)| name.chars().count()).max().unwrap_or(0);
     for (name, value) in rows {
         for (at, line) in value.split('\n').enumerate() {

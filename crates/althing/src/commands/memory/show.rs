@@ -9,14 +9,14 @@ use super::outcome;
 use super::page::{CLAIM, Column, ROW, list, pairs, part, section, table, text};
 use super::words::Sheet;
 use crate::app::App;
-use crate::failure::Failure;
+use crate::error::Error;
 use crate::output::Tone;
 
 /// The kinds among which is chosen what to know.
 const WORTH_KNOWING: [&str; 5] = ["constraint", "decision", "trap", "plan", "handoff"];
 
 /// Shows an answer: as JSON, or in words.
-pub(crate) fn answer(app: &App, verb: Verb, typed: Sheet, answer: &Value) -> Result<(), Failure> {
+pub(crate) fn answer(app: &App, verb: Verb, typed: Sheet, answer: &Value) -> Result<(), Error> {
     if app.out.json {
         return app.out.value(answer);
     }
@@ -55,7 +55,7 @@ fn number(value: &Value) -> usize {
     value.as_u64().and_then(|number| usize::try_from(number).ok()).unwrap_or(0)
 }
 
-fn work(app: &App, typed: Sheet, answer: &Value) -> Result<(), Failure> {
+fn work(app: &App, typed: Sheet, answer: &Value) -> Result<(), Error> {
     let result = &answer["result"];
     let session = text(answer, "session_id");
     app.out.line(format!("session {session}  claim {}", text(answer, "claim_status")))?;
@@ -102,7 +102,7 @@ fn work(app: &App, typed: Sheet, answer: &Value) -> Result<(), Failure> {
     part(app, since, list(result, "context_diff"), &result["changed_total"], &news, &all)
 }
 
-fn context(app: &App, typed: Sheet, answer: &Value) -> Result<(), Failure> {
+fn context(app: &App, typed: Sheet, answer: &Value) -> Result<(), Error> {
     warnings(app, typed, answer);
     match answer["kind"].as_str().unwrap_or_default() {
         "memory" => {
@@ -149,7 +149,7 @@ fn context(app: &App, typed: Sheet, answer: &Value) -> Result<(), Failure> {
 }
 
 /// Names and values, a line each.
-fn lines(app: &App, value: &Value) -> Result<(), Failure> {
+fn lines(app: &App, value: &Value) -> Result<(), Error> {
     let mut rows = Vec::new();
     for (name, part) in value.as_object().into_iter().flatten() {
         flatten(name, part, value, &mut rows);
@@ -158,7 +158,7 @@ fn lines(app: &App, value: &Value) -> Result<(), Failure> {
 }
 
 /// How many there are of each kind, in words; those of which there is none together.
-fn counts(app: &App, counts: &Value) -> Result<(), Failure> {
+fn counts(app: &App, counts: &Value) -> Result<(), Error> {
     let mut none = Vec::new();
     for (name, count) in counts.as_object().into_iter().flatten() {
         let name = name.trim_end_matches('s').replace('_', " ");
@@ -170,7 +170,7 @@ fn counts(app: &App, counts: &Value) -> Result<(), Failure> {
     if none.is_empty() { Ok(()) } else { app.out.line(format!("no {}", none.join(", "))) }
 }
 
-fn board(app: &App, answer: &Value) -> Result<(), Failure> {
+fn board(app: &App, answer: &Value) -> Result<(), Error> {
     let open = |name: &str, one: &str| counted(number(&answer["counts"][name]), one);
     let overdue = number(&answer["counts"]["overdue_assignments"]);
     let late = if overdue > 0 { format!(" ({overdue} overdue)") } else { String::new() };
@@ -207,7 +207,7 @@ fn board(app: &App, answer: &Value) -> Result<(), Failure> {
     section(app, "Others", list(answer, "other_agents"), &heard)
 }
 
-fn found(app: &App, answer: &Value) -> Result<(), Failure> {
+fn found(app: &App, answer: &Value) -> Result<(), Error> {
     let items = list(answer, "items");
     let kind = text(answer, "entity");
     if items.is_empty() {
@@ -258,7 +258,7 @@ fn columns(kind: &str) -> &'static [Column] {
     }
 }
 
-fn written(app: &App, verb: Verb, typed: Sheet, answer: &Value) -> Result<(), Failure> {
+fn written(app: &App, verb: Verb, typed: Sheet, answer: &Value) -> Result<(), Error> {
     let (label, status) = (text(answer, "short_label"), text(answer, "status"));
     let line = match verb {
         Verb::Create if answer["claim_status"] == "existing" => format!("{label} is yours already"),
@@ -277,7 +277,7 @@ fn written(app: &App, verb: Verb, typed: Sheet, answer: &Value) -> Result<(), Fa
     effects(app, answer)
 }
 
-fn moved(app: &App, typed: Sheet, answer: &Value) -> Result<(), Failure> {
+fn moved(app: &App, typed: Sheet, answer: &Value) -> Result<(), Error> {
     let label = text(answer, "short_label");
     let (from, to) = (text(answer, "from"), text(answer, "to"));
     let is_progress = answer["artifacts"].is_number();
@@ -297,7 +297,7 @@ fn warnings(app: &App, typed: Sheet, answer: &Value) {
     }
 }
 
-fn effects(app: &App, answer: &Value) -> Result<(), Failure> {
+fn effects(app: &App, answer: &Value) -> Result<(), Error> {
     for effect in list(answer, "side_effects") {
         let (action, entity) = (text(effect, "action"), text(effect, "entity"));
         let detail = match (&effect["detail"], &effect["to"]) {

@@ -3,7 +3,7 @@
 
 use althing_dialects::memory::words::labelled;
 use althing_kernel::records::Fields;
-use althing_services::memory::{Verb, Way, step};
+use althing_services::memory::{Hint, Verb, allowed_steps};
 
 /// A command that calls a verb, and how its arguments are typed.
 #[derive(Clone, Copy, Debug)]
@@ -264,33 +264,33 @@ impl Sheet {
     }
 
     /// The hint, in words that can be typed here.
-    pub(crate) fn way_out(self, way: &Way) -> String {
+    pub(crate) fn way_out(self, way: &Hint) -> String {
         let command = self.command;
         match way {
-            Way::Look(kind) => format!("`althing memory find {kind}` shows what there is."),
-            Way::Agents => {
+            Hint::Look(kind) => format!("`althing memory find {kind}` shows what there is."),
+            Hint::Agents => {
                 "`althing agents` shows who is known; each has to have worked here once.".to_owned()
             }
-            Way::Usage(_) => format!("`althing {command} --help` shows how it is written."),
-            Way::Show(id) => format!("`althing memory get {}` shows what it has.", id.label()),
-            Way::Read(id) => {
+            Hint::Usage(_) => format!("`althing {command} --help` shows how it is written."),
+            Hint::Show(id) => format!("`althing memory get {}` shows what it has.", id.label()),
+            Hint::Read(id) => {
                 format!("Look at it with `althing memory get {}`, and ask again.", id.label())
             }
-            Way::Step(allowed) => step(allowed),
-            Way::Apart => {
+            Hint::Step(allowed) => allowed_steps(allowed),
+            Hint::Apart => {
                 "Give each agent a scope of its own with --lane-scope AGENT=PATHS.".to_owned()
             }
-            Way::Wait => {
+            Hint::Wait => {
                 "Wait until then, ask the holder to release it, or take a scope that does \
                           not overlap; `althing claims` shows what is held."
                     .to_owned()
             }
-            Way::Fields => {
+            Hint::Fields => {
                 "Give the fields of its kind; `althing do --schema memory.create` has them all. A \
                  state is changed with `althing memory transition`."
                     .to_owned()
             }
-            Way::Ask(id, owner) => {
+            Hint::Ask(id, owner) => {
                 let shown = format!("`althing memory get {}` shows it", id.label());
                 let ask = |owner: &String| {
                     format!("ask with `althing memory coordinate consult 'TEXT' --to {owner}`")
@@ -298,14 +298,14 @@ impl Sheet {
                 let ask = owner.as_ref().map_or("ask whose it is".to_owned(), ask);
                 format!("{shown}; {ask}.")
             }
-            Way::Session => "Leave out --session: each agent has a session of its own.".to_owned(),
-            Way::Refer => {
+            Hint::Session => "Leave out --session: each agent has a session of its own.".to_owned(),
+            Hint::Refer => {
                 "Correct the reference that is named; `althing memory get ID` shows one.".to_owned()
             }
-            Way::Commit if command == "memory dispatch" => {
+            Hint::Commit if command == "memory dispatch" => {
                 "Commit the files that are named, or say --allow-dirty.".to_owned()
             }
-            Way::Commit => "Commit the files that are named, name a commit with --ref, or say \
+            Hint::Commit => "Commit the files that are named, name a commit with --ref, or say \
                             --allow-dirty."
                 .to_owned(),
         }
@@ -363,8 +363,8 @@ mod tests {
             ),
             (
                 Verb::Transition,
-                "ending somebody else's claim takes a 'reason'",
-                "ending somebody else's claim takes a --reason",
+                "ending somebody else's claim requires a 'reason'",
+                "ending somebody else's claim requires a --reason",
             ),
             (
                 Verb::Find,

@@ -1,28 +1,28 @@
-//! Arguments that settle nothing. They are taken, since callers send them who know the protocol from
-//! elsewhere or gave them for another intent, and whoever gives one is told so.
+//! Arguments without an effect. They are accepted, because callers know them from other
+//! implementations of the protocol or meant them for another intent, and a warning names them.
 
 use althing_dialects::memory::entity;
 use serde_json::Value;
 
 use super::Verb;
 
-/// What is taken and never settles anything.
-pub(super) fn idle(verb: Verb) -> &'static [&'static str] {
+/// Arguments of a verb that never have an effect.
+pub(super) fn without_effect(verb: Verb) -> &'static [&'static str] {
     match verb {
-        // How others want it written; it is always the same here.
+        // Output formats of other implementations; there is one format here.
         Verb::Context => {
             &["format", "digest", "profile", "explain", "host", "allHosts", "includeAgentTooling"]
         }
         // Agents are started by hand.
         Verb::Coordinate => &["autoExecute", "preflight"],
         Verb::Dispatch => &["autoExecute", "model"],
-        // What was done is not done again by repeating these.
+        // Repeating these verbs is safe without a request id.
         Verb::Sweep | Verb::Harvest => &["request_id", "client_request_id"],
         _ => &[],
     }
 }
 
-/// Arguments that mean something with some words only: their names, and these words.
+/// Arguments that only have an effect with certain intents: the arguments, and the intents.
 type Only = (&'static [&'static str], &'static [&'static str]);
 
 const WORK: &[Only] = &[(&["ttl", "advisory"], &["execute"])];
@@ -60,7 +60,7 @@ const LOOP: &[Only] = &[
     (&["messageId"], &["provide_input"]),
 ];
 
-/// The argument that says what is meant, the word where it is left out, and what goes with few words.
+/// The argument that names the intent of a verb, its default, and the arguments that depend on it.
 fn table(verb: Verb) -> Option<(&'static str, &'static str, &'static [Only])> {
     match verb {
         Verb::Work => Some(("intent", "", WORK)),
@@ -73,16 +73,16 @@ fn table(verb: Verb) -> Option<(&'static str, &'static str, &'static [Only])> {
     }
 }
 
-/// Names the arguments that settled nothing, if there are any.
+/// A warning that names the arguments without an effect, if there are any.
 pub(super) fn ignored(verb: Verb, given: &Value) -> Option<String> {
-    let names = idle(verb).iter().copied().filter(|name| !given[*name].is_null());
+    let names = without_effect(verb).iter().copied().filter(|name| !given[*name].is_null());
     let names: Vec<&str> = names.collect();
     let never = (!names.is_empty()).then(|| names.join(", "));
     let parts: Vec<String> = never.into_iter().chain(out_of_place(verb, given)).collect();
     (!parts.is_empty()).then(|| format!("ignored: {}", parts.join("; ")))
 }
 
-/// Says which arguments mean nothing with what is asked for.
+/// Names the arguments without an effect for this intent.
 fn out_of_place(verb: Verb, given: &Value) -> Option<String> {
     let (sort, usual, table) = table(verb)?;
     let word = match given[sort].as_str() {
@@ -91,22 +91,22 @@ fn out_of_place(verb: Verb, given: &Value) -> Option<String> {
         None => usual.to_owned(),
     };
     let own = given.as_object()?;
-    let said =
+    let is_given =
         |name: &str| own.iter().any(|(own, value)| alike(own, name) && says_something(value));
     let unfit = table.iter().filter(|(_, words)| !words.contains(&word.as_str()));
-    let unfit = unfit.flat_map(|(names, _)| names.iter()).filter(|name| said(name));
+    let unfit = unfit.flat_map(|(names, _)| names.iter()).filter(|name| is_given(name));
     let names: Vec<String> = unfit.map(|name| format!("'{name}'")).collect();
     let (mean, word) = (if names.len() == 1 { "means" } else { "mean" }, word.replace('_', "-"));
     (!names.is_empty()).then(|| format!("{} {mean} nothing with {word}", names.join(", ")))
 }
 
-/// Whether two spellings are of one name.
+/// Whether two names differ only in spelling, such as `planId` and `plan_id`.
 fn alike(one: &str, other: &str) -> bool {
     let plain = |name: &str| name.replace('_', "").to_ascii_lowercase();
     plain(one) == plain(other)
 }
 
-/// Whether a value is more than what holds where nothing is said.
+/// Whether a value differs from the default.
 fn says_something(value: &Value) -> bool {
     match value {
         Value::Null | Value::Bool(false) => false,

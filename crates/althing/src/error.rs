@@ -1,6 +1,6 @@
 //! The error as the command line ends with it: an exit code for each kind.
 
-pub(crate) use althing_services::Error as Failure;
+pub(crate) use althing_services::Error;
 use althing_services::ErrorKind;
 
 /// The exit code of a kind of error, the same for every command.

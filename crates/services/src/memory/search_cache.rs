@@ -1,8 +1,7 @@
-//! Recall: what is remembered, by its words and by whom it is meant for, kept between calls.
+//! The search cache: an index of records by words and by addressee, kept between requests.
 //!
-//! An index of everything is too dear to be made for each question. This one follows what is
-//! remembered: whatever is different from when it was last asked is put in, replaced or taken out,
-//! so that its answers are always those of one made anew.
+//! Indexing all records for each request would be too slow. The cache is brought up to date with
+//! the records that changed since the last request, so its answers equal those of a new index.
 
 use althing_dialects::memory::filter::CONFIDENCE_DEFAULT;
 use althing_dialects::memory::item::{confidence, is_auto, is_called, is_legacy};
@@ -15,29 +14,29 @@ use std::sync::{Mutex, PoisonError};
 use super::ranking::stale_from;
 use super::records::{Decision, newest_decisions};
 
-/// What is worth knowing before one works.
+/// Kinds of records that are ranked by default.
 const WORTH_KNOWING: [Kind; 5] =
     [Kind::Constraint, Kind::Trap, Kind::Decision, Kind::Plan, Kind::Handoff];
-/// How many decisions of the frugal side are looked at: the newest.
+/// Most decisions of the frugal dialect in the index, newest first.
 const DECISIONS_MAX: usize = 200;
 
-/// What is kept between calls. Whoever asks only once begins with an empty one.
+/// The cache of a project. It starts empty.
 #[derive(Default)]
-pub(crate) struct Recall(Mutex<Kept>);
+pub(crate) struct SearchCache(Mutex<Kept>);
 
 #[derive(Default)]
 struct Kept {
-    /// What the rest was made from.
+    /// The records that the index reflects.
     memory: Memory,
     index: Index,
-    /// The decisions of the frugal side in the index: they are not of the memory.
+    /// Decisions of the frugal dialect in the index, which are not records.
     decisions: BTreeMap<String, String>,
-    /// What is open and addressed to somebody, by the name they are addressed with.
+    /// Open records by the name of their addressee.
     waiting: BTreeMap<String, BTreeSet<(u64, RecordId)>>,
 }
 
-impl Recall {
-    /// What matters most, most first.
+impl SearchCache {
+    /// Ranks records for a question, most relevant first.
     pub(super) fn rank(&self, state: &State, pending: bool, question: &Question<'_>) -> Vec<Hit> {
         let kinds = WORTH_KNOWING.into_iter().chain(pending.then_some(Kind::Candidate));
         let kinds: Vec<String> = kinds.map(|kind| kind.to_string()).collect();
@@ -45,7 +44,7 @@ impl Recall {
         self.following(state, |kept| kept.index.rank(&Question { kinds: &kinds, ..*question }))
     }
 
-    /// What is open and meant for somebody, of a kind, newest first.
+    /// Open records of a kind addressed to somebody, newest first.
     pub(super) fn waiting(&self, state: &State, who: &Principal, kind: Kind) -> Vec<RecordId> {
         self.following(state, |kept| {
             let own = kept.waiting.iter().filter(|(name, _)| is_called(who, name));
@@ -113,14 +112,14 @@ fn leave(waiting: &mut BTreeMap<String, BTreeSet<(u64, RecordId)>>, was: &Record
     }
 }
 
-/// The names that something is addressed with.
+/// The names a record is addressed to.
 fn addressees(record: &Record) -> impl Iterator<Item = String> {
     let agent = record.agent().map(|name| Principal::Agent(name.clone()).to_string());
     let to = record.fields.to.as_ref().map(|to| to.as_str().to_owned());
     agent.into_iter().chain(to)
 }
 
-/// Whether a record counts when nothing particular is asked for.
+/// Whether a record is indexed: live, of a ranked kind, and not legacy or low-confidence.
 fn is_ranked(record: &Record) -> bool {
     let kind = record.id.kind;
     (WORTH_KNOWING.contains(&kind) || kind == Kind::Candidate)
@@ -129,7 +128,7 @@ fn is_ranked(record: &Record) -> bool {
         && !(is_auto(record) && confidence(record) < CONFIDENCE_DEFAULT)
 }
 
-/// A record as far as ranking needs to know it.
+/// Converts a record to an item of the index.
 pub(super) fn item(record: &Record) -> Item {
     let text = |text: &str| text.to_owned();
     Item {
