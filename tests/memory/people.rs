@@ -123,19 +123,13 @@ fn a_conflict_says_who_holds_it_and_for_how_long() {
     let project = Sandbox::new();
     project.ok(&["memory", "work", "execute", "--scope", "src", "--as", "bob"]);
     let args = ["memory", "create", "claim", "mine", "--set", "scope=src/a"];
-    told_no(&project, &args, 3, &["bob holds src until 20", "(in 3h5", "Wait until then"]);
+    told_no(&project, &args, 3, &["bob holds src, which ends in 4 h", "Wait until then"]);
     let work = project.run(&["memory", "work", "execute", "--scope", "src/a", "--as", "alice"]);
     assert_eq!(work.code, Some(3));
-    assert!(work.out.contains("bob holds src until 20"), "{work:?}");
-    assert!(work.out.contains("(in 3h5"), "{work:?}");
+    assert!(work.out.contains("bob holds src, which ends in 4 h"), "{work:?}");
     project.ok(&["memory", "work", "consult", "--as", "carol"]);
     let lane = ["memory", "coordinate", "assign", "x", "--to", "carol", "--scope", "src/b"];
-    told_no(
-        &project,
-        &[&lane[..], &["--allow-dirty"]].concat(),
-        3,
-        &["bob", "until 20", "(in 3h5"],
-    );
+    told_no(&project, &[&lane[..], &["--allow-dirty"]].concat(), 3, &["bob", "ends in 4 h"]);
     let mut host = agent(&project, "alice");
     let data = json!({ "entity": "claim", "data": { "scope": "src/a" } });
     let error =
@@ -154,7 +148,7 @@ fn an_agent_with_a_haid_goes_by_it_in_refusals() {
     cursor.introduce("Cursor", "2025-11-25");
     cursor.done("bclaw_work", json!({ "intent": "execute", "scope": "src" }));
     let args = ["memory", "create", "claim", "mine", "--set", "scope=src/a"];
-    let ran = told_no(&project, &args, 3, &["/cursor holds src until"]);
+    let ran = told_no(&project, &args, 3, &["/cursor holds src, which ends"]);
     assert!(!ran.err.contains("+cursor"), "{}", ran.err);
     let error = project.run(&["memory", "transition", "clm#1", "released", "--as", "alice"]);
     assert_eq!(error.code, Some(1), "{error:?}");
@@ -174,8 +168,10 @@ fn lists_that_are_cut_say_how_much_there_is() {
         create(&mut bob, "message", json!({ "text": format!("note {n}"), "to": "alice" }));
     }
     let told = project.ok(&["memory", "work", "consult", "--as", "alice"]).out;
-    assert!(told.contains("Plans (5 of 23; `althing memory find plan` shows all)"), "{told}");
-    assert!(told.contains("Messages for you (5 of 7; `althing memory find message --to me`"));
+    assert!(told.contains("\nPlans (5 of 23)\n"), "{told}");
+    assert!(told.contains("\n`althing memory find plan` shows all\n"), "{told}");
+    assert!(told.contains("\nMessages for you (5 of 7)\n"), "{told}");
+    assert!(told.contains("\n`althing memory find message --to me` shows all\n"), "{told}");
     assert!(told.contains("FROM") && told.contains("bob"), "{told}");
     let told = project.ok(&["memory", "work", "consult", "--full", "--as", "alice"]).out;
     assert!(told.contains("\nPlans\n") && told.contains("\nMessages for you\n"), "{told}");

@@ -4,7 +4,7 @@ use althing_engine::{
     Client, Credential, Engine, EngineError, Home, Keyring, Options, Signing, Warnings, deployment,
 };
 use althing_kernel::text::Text;
-use althing_kernel::{Principal, Rule, UserId};
+use althing_kernel::{Principal, Rule, UserId, WorkspaceId, query};
 use althing_services::Setup;
 use std::io::{BufRead as _, IsTerminal as _, Read as _};
 use std::path::{Path, PathBuf};
@@ -13,6 +13,7 @@ use std::time::Duration;
 
 use crate::cli::Globals;
 use crate::failure::Failure;
+use crate::naming::Naming;
 use crate::output::Out;
 use crate::place::{self, Inside, Place};
 use crate::planning::{self, Planning};
@@ -176,11 +177,22 @@ impl Project {
             Some(Asker::User(user)) => self.person(app, engine, &user),
             Some(Asker::Agent(name)) => {
                 let client = engine.client(engine.agent(&name)?, Signing::Each);
-                let client = client.in_session(self.settings.session.value.clone());
+                let client = client.in_session(self.session(engine)?);
                 Ok(client.warning(&app.warnings))
             }
             None => Err(Failure::misuse(Rule::WhoAreYou, "who is asking? no agent was named")),
         }
+    }
+
+    /// The session to act in, if one is named: by its id, or by a unique part of it.
+    pub(crate) fn session(&self, engine: &Engine) -> Result<Option<WorkspaceId>, Failure> {
+        let Some(text) = self.settings.session.value.as_deref() else { return Ok(None) };
+        let world = engine.world()?;
+        let open = query::sessions(&world.state, engine.moment(&world.state));
+        let naming = Naming::of(open.iter().map(|session| &session.workspace));
+        let meant = naming.find(text)?.unwrap_or(text);
+        let id = WorkspaceId::new(meant);
+        id.map(Some).map_err(|error| Failure::usage(format!("--session {text:?}: {error}")))
     }
 
     /// Whoever is asking, for questions that need no proof of it.

@@ -103,7 +103,11 @@ impl<'a> Desk<'a> {
         begins: bool,
     ) -> Result<Self, Failure> {
         let is_agent = matches!(project.asker()?, Some(Principal::Agent(_)));
-        let session = project.settings.session.value.clone().filter(|_| is_agent);
+        // Only a session that is named is worth opening the project for here.
+        let session = match project.settings.session.value {
+            Some(_) if is_agent => project.session(&project.engine()?)?,
+            _ => None,
+        };
         let served = Arc::new(Served::new(project.setup(begins)).warning(&app.warnings));
         let context = ProjectContext::new(served, caller.in_session(session));
         Ok(Desk { app, project, context })

@@ -83,7 +83,8 @@ pub(crate) const FILE_NAME: &str = "althing.toml";
 pub(crate) struct Settings {
     pub(crate) agent: Setting<Option<AgentName>>,
     pub(crate) user: Setting<Option<UserId>>,
-    pub(crate) session: Setting<Option<WorkspaceId>>,
+    /// As it was given: an id or a part of one, which is looked up later.
+    pub(crate) session: Setting<Option<String>>,
     /// As it was given: a part of an id, or another name for a workspace, is looked up later.
     pub(crate) workspace: Setting<Option<String>>,
     pub(crate) store: Setting<Option<PathBuf>>,
@@ -142,7 +143,8 @@ impl Settings {
         Ok(Settings {
             agent: agent.read_or(None, |text| agent_called(bare(text, "agent:")).map(Some))?,
             user: user.read_or(None, |text| UserId::new(bare(text, "user:")).map(Some))?,
-            session: session.read_or(None, |text| WorkspaceId::new(text).map(Some))?,
+            session: session
+                .read_or(None, |text| WorkspaceId::new(text).map(|_| Some(text.to_owned())))?,
             workspace: workspace
                 .read_or(None, |text| Ok::<_, std::convert::Infallible>(Some(text.to_owned())))?,
             store: store.read_with(None, |url, origin| store_path(url, origin, place).map(Some))?,

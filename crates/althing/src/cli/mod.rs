@@ -357,10 +357,10 @@ pub(crate) struct Claim {
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  althing release lease_01k9x --as alice           by id, or a unique prefix
+  althing release 2t739p --as alice                by id, or a unique part of it
   althing release src/parser --as alice            by what it covers
   althing release --all --as alice
-  althing release lease_01k9x --force --reason 'crashed yesterday' --user ada")]
+  althing release 2t739p --force --reason 'crashed yesterday' --user ada")]
 pub(crate) struct Release {
     /// Claims, by lease id or by a surface they cover.
     #[arg(value_name = "LEASE", required_unless_present = "all")]

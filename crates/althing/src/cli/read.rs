@@ -4,7 +4,7 @@ use althing_engine::field::FieldTest;
 use althing_kernel::text::Text;
 use althing_kernel::workspace::budget::Percent;
 use althing_kernel::workspace::{Party, Timeout};
-use althing_kernel::{AgentName, EnvelopeId, UserId};
+use althing_kernel::{AgentName, UserId};
 use serde::de::DeserializeOwned;
 
 use crate::settings::bare;
@@ -26,11 +26,6 @@ pub(super) fn agent(text: &str) -> Result<AgentName, String> {
 /// A user's id, with or without `user:` before it.
 pub(super) fn user(text: &str) -> Result<UserId, String> {
     UserId::new(bare(text, "user:")).map_err(|error| error.to_string())
-}
-
-/// An envelope's id.
-pub(super) fn envelope(text: &str) -> Result<EnvelopeId, String> {
-    EnvelopeId::new(text).map_err(|error| error.to_string())
 }
 
 /// A text within its limit.

@@ -18,8 +18,8 @@ Examples:
   althing trail                                the last 50 entries
   althing trail --follow                       and new ones as they come
   althing trail --kind lease.forced --all      every lease ended by force
-  althing trail --mentions lease_01k9x         everything about a lease
-  althing trail --workspace ws_01k9x           the local trail of one workspace
+  althing trail --mentions 2t739p              everything about a lease
+  althing trail --workspace p0pdj9             the local trail of one workspace
   althing trail --where to_state=failed        by any field
   althing trail --originator ada --owner bob   caused by ada, owned by bob
   althing trail at 2h                          who held what two hours ago

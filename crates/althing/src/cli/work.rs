@@ -5,13 +5,13 @@ use althing_kernel::deployment::Deployment;
 use althing_kernel::text::Text;
 use althing_kernel::token::RoleName;
 use althing_kernel::workspace::{self, Party, Timeout};
-use althing_kernel::{AgentName, EnvelopeId, UserId, task};
+use althing_kernel::{AgentName, UserId, task};
 use clap::{Args, Subcommand};
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 use super::ending::{WorkspaceGrant, WorkspaceReparent, WorkspaceTerminate};
-use super::read::{agent, envelope, party, text, timeout, user, word};
+use super::read::{agent, party, text, timeout, user, word};
 use super::resources::{Allowance, Room, WorkspaceBudget, WorkspacePriority};
 
 /// How workspaces, tasks and the like are named on the command line.
@@ -271,8 +271,8 @@ pub(crate) struct WorkspaceCreate {
     #[arg(long)]
     pub(crate) global_trail: bool,
     /// The message of a person that caused it; the work is then on that person's account.
-    #[arg(long, value_name = "ENV", value_parser = envelope)]
-    pub(crate) caused_by: Option<EnvelopeId>,
+    #[arg(long, value_name = "ENV")]
+    pub(crate) caused_by: Option<String>,
     /// A tool it has; repeat for more.
     #[arg(long = "mount", value_name = "TOOL", value_parser = text::<200>)]
     pub(crate) mounts: Vec<Text<200>>,

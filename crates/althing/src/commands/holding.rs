@@ -10,6 +10,7 @@ use super::leases::{lease_of, list, show_lease, text};
 use crate::app::{App, Project};
 use crate::cli::{Release, Renew};
 use crate::failure::Failure;
+use crate::naming::Naming;
 use crate::settings::read_ttl;
 use crate::surfaces;
 
@@ -139,7 +140,7 @@ impl Choice<'_> {
         Ok(Some((client, found)))
     }
 
-    /// The leases somebody means: one by its id or a beginning of it, or all that hold exactly
+    /// The leases somebody means: one by its id or a unique part of it, or all that hold exactly
     /// this surface. Naming somebody else's lease by its id is for the kernel to refuse.
     fn named<'l>(
         &self,
@@ -164,18 +165,9 @@ impl Choice<'_> {
             return Ok(exact);
         }
         // Every id begins alike; that much alone names none.
-        let begins = |lease: &&LeaseView| {
-            name.len() > LEASE_PREFIX.len() && lease.lease.as_str().starts_with(name)
-        };
-        let by_id: Vec<_> = live.iter().filter(own).filter(begins).collect();
-        match by_id.as_slice() {
-            [] => {}
-            [one] => return Ok(vec![one]),
-            several => {
-                let ids: Vec<&str> = several.iter().map(|lease| lease.lease.as_str()).collect();
-                let message = format!("{name:?} begins several ids: {}", ids.join(", "));
-                return Err(Failure::usage(message).hint("Give more of the id."));
-            }
+        let is_part = !LEASE_PREFIX.starts_with(name);
+        if is_part && let Some(id) = Naming::of(live.iter().map(|lease| &lease.lease)).find(name)? {
+            return Ok(live.iter().filter(|lease| lease.lease.as_str() == id).collect());
         }
         let wanted = wanted?;
         let [wanted] = wanted.as_slice() else { return Ok(Vec::new()) };

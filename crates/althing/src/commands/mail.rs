@@ -49,7 +49,7 @@ pub(crate) fn send(app: &App, args: Send) -> Result<(), Failure> {
 }
 
 /// An envelope by its id, or by a part of it if it came to where one acts.
-fn envelope(desk: &Desk<'_>, text: &str) -> Result<EnvelopeId, Failure> {
+pub(super) fn envelope(desk: &Desk<'_>, text: &str) -> Result<EnvelopeId, Failure> {
     let ids = match desk.own() {
         Ok(own) => {
             mail_of(desk, own, true)?.envelopes.into_iter().map(|sent| sent.envelope).collect()

@@ -15,7 +15,7 @@ use althing_kernel::{Command, Reply, Surface, WorkspaceId};
 
 use super::gates::said_to_wait;
 use super::integration::said_of_conflict;
-use super::{checkpoints, ending, meter, rights, topology, workspace_tree};
+use super::{checkpoints, ending, mail, meter, rights, topology, workspace_tree};
 use crate::amounts;
 use crate::app::App;
 use crate::cli::{
@@ -101,7 +101,7 @@ fn create(desk: &Desk<'_>, args: WorkspaceCreate) -> Result<(), Failure> {
             .map(|text| content::payload(desk, text))
             .transpose()?,
         global_trail: args.global_trail,
-        caused_by: args.caused_by,
+        caused_by: args.caused_by.as_deref().map(|text| mail::envelope(desk, text)).transpose()?,
         group: allowance.group,
         idle_timeout_s: args.idle_timeout,
         liveness_interval_s: allowance.liveness,

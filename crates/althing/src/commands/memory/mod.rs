@@ -7,8 +7,9 @@ mod page;
 mod show;
 mod words;
 
-use althing_dialects::memory::{entity, lane};
+use althing_dialects::memory::{entity, lane, moment};
 use althing_engine::screen::repeated;
+use althing_engine::trail_query::{ENTRIES_MAX, TrailQuery};
 use althing_kernel::records::{Kind, RecordId};
 use althing_services::ErrorKind;
 use althing_services::memory::{self, Verb, Verbs};
@@ -23,7 +24,9 @@ use crate::cli::{
 };
 use crate::desk::Desk;
 use crate::failure::{Failure, exit_code};
+use crate::naming::Naming;
 use crate::place::Place;
+use crate::span::parse_secs;
 use crate::surfaces;
 use words::{Sheet, sheet};
 
@@ -53,6 +56,31 @@ fn seen_here(place: &Place, mut args: Value) -> Result<Value, Failure> {
         *worktree = absolute.display().to_string().into();
     }
     Ok(args)
+}
+
+/// Replaces a unique part of a session's id by the whole id. Sessions that ended are found too.
+/// Numbers, times and ages are left as they are.
+fn name_session(desk: &Desk<'_>, since: &mut Value) -> Result<(), Failure> {
+    let Some(text) = since.as_str() else { return Ok(()) };
+    let is_other = text.trim_start_matches('#').bytes().all(|byte| byte.is_ascii_digit())
+        || moment::read(text).is_some()
+        || parse_secs(text).is_ok();
+    if is_other {
+        return Ok(());
+    }
+    let engine = desk.engine()?;
+    let opened = TrailQuery {
+        kinds: vec![althing_kernel::Kind::SessionOpened],
+        limit: Some(ENTRIES_MAX),
+        last: true,
+        ..TrailQuery::default()
+    };
+    let found = opened.find(&mut *engine.reader()?)?;
+    let ids = found.iter().filter_map(|one| one.entry.stamped.draft.workspace.as_ref());
+    if let Some(id) = Naming::of(ids).find(text)? {
+        *since = id.into();
+    }
+    Ok(())
 }
 
 /// Does something, in the words of the command that was typed.
@@ -151,7 +179,10 @@ pub(crate) fn run(app: &App, command: &MemoryCommand) -> Result<Outcome, Failure
         MemoryCommand::Harvest(own) => (Verb::Harvest, lanes::harvest(own)),
     };
     let desk = Desk::open_as_own(app)?;
-    let args = seen_here(&desk.project.place, given(&args))?;
+    let mut args = seen_here(&desk.project.place, given(&args))?;
+    if let Some(since) = args.get_mut("since") {
+        name_session(&desk, since)?;
+    }
     let typed = sheet(verb);
     let answer = call(&desk, verb, typed, &args)?;
     show::answer(app, verb, typed, &answer)?;

@@ -1,9 +1,10 @@
 //! Names of the verbs' arguments at the command line. Messages name arguments as hosts
 //! give them; this is the one place where they become what people type.
 
-use althing_dialects::memory::words::labelled;
 use althing_kernel::records::Fields;
 use althing_services::memory::{Verb, Way, step};
+
+use crate::output::readable;
 
 /// A command that calls a verb, and how its arguments are typed.
 #[derive(Clone, Copy, Debug)]
@@ -204,9 +205,9 @@ fn verbs() -> impl Iterator<Item = Verb> {
 }
 
 impl Sheet {
-    /// A sentence for people: with what they type, and things by their labels.
+    /// A sentence for people: with what they type, short ids, and times as seen from now.
     pub(crate) fn said(self, text: &str) -> String {
-        labelled(&self.named(text))
+        readable(&self.named(text))
     }
 
     /// A sentence with what is typed at the command line.
