@@ -108,8 +108,9 @@ impl App {
         if !std::io::stdin().is_terminal() {
             return Err(Failure::misuse(
                 Rule::PersonNeedsCredential,
-                "a passphrase is asked for on a terminal; pass --passphrase-stdin to pipe it in",
-            ));
+                "there is no terminal to ask for the passphrase on",
+            )
+            .hint("Run it in a terminal, or pipe the passphrase in with `--passphrase-stdin`."));
         }
         rpassword::prompt_password(prompt)
             .map_err(|error| Failure::usage(format!("cannot read the passphrase: {error}")))
@@ -180,7 +181,10 @@ impl Project {
                 let client = client.in_session(self.session(engine)?);
                 Ok(client.warning(&app.warnings))
             }
-            None => Err(Failure::misuse(Rule::WhoAreYou, "who is asking? no agent was named")),
+            None => Err(Failure::misuse(
+                Rule::WhoAreYou,
+                "say who you are: `--as NAME` or `--user NAME`",
+            )),
         }
     }
 

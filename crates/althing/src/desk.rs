@@ -413,7 +413,7 @@ impl Desk<'_> {
 }
 
 fn no_run() -> Failure {
-    Failure::not_found("no run goes on, so there is no root").with_rule(Rule::RunNeeded)
+    Failure::not_found("there is no active run, so there is no root").with_rule(Rule::RunNeeded)
 }
 
 /// The id that is meant; what fits none is taken as it is, if it could be an id at all.

@@ -15,6 +15,7 @@ mod event_summary;
 mod failure;
 mod frugal;
 mod heimdall;
+mod hints;
 mod input;
 mod logging;
 mod moment;
@@ -46,8 +47,8 @@ fn main() -> ExitCode {
         return help_of_server();
     }
     let json_wanted = std::env::args_os().any(|arg| arg == "--json");
-    let cli = match cli::parse(arguments()) {
-        Ok(cli) => cli,
+    let (cli, typed) = match cli::parse(arguments()) {
+        Ok(parsed) => parsed,
         Err(error) => return misused(&error, json_wanted),
     };
     let app = app::App::new(cli.globals);
@@ -61,7 +62,7 @@ fn main() -> ExitCode {
     match done.and_then(|outcome| shown.map(|()| outcome)) {
         Ok(Outcome::Done) => ExitCode::SUCCESS,
         Ok(Outcome::Told(code)) => ExitCode::from(code),
-        Err(failure) => app.out.report(&failure),
+        Err(failure) => app.out.report(&hints::fitting(failure, &typed)),
     }
 }
 

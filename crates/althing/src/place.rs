@@ -25,7 +25,8 @@ impl Place {
         let start = std::path::absolute(start)
             .map_err(|error| Failure::usage(format!("{}: {error}", start.display())))?;
         if !start.is_dir() {
-            return Err(Failure::usage(format!("{} is not a folder", start.display())));
+            let failure = Failure::usage(format!("{} is not a folder", start.display()));
+            return Err(failure.hint("Pass the folder of a project: `--project DIR`."));
         }
         let place = match git_folder(&start)? {
             // A project that was here before git came stays where it is.

@@ -185,8 +185,9 @@ impl Settings {
                     Origin::Flag => "--as and --user",
                     _ => "ALTHING_AGENT and ALTHING_USER",
                 };
-                let message = format!("both {both} are given; who is asking?");
-                Err(Failure::misuse(Rule::WhoAreYou, message))
+                let message = format!("both {both} are set, and only one can act");
+                let failure = Failure::misuse(Rule::WhoAreYou, message);
+                Err(failure.hint("Choose for this command: `--as NAME` or `--user NAME`."))
             }
             (Some(_), Some(_)) if self.agent.origin == Origin::Flag => Ok(agent),
             _ => Ok(user.or(agent)),
@@ -200,6 +201,15 @@ fn read_secrets(text: &str) -> Result<Screening, String> {
         "warn" => Ok(Screening::Warn),
         other => Err(format!("{other:?} is neither \"strict\" nor \"warn\"")),
     }
+}
+
+/// Reads `--ttl`, which says how long a lease lasts.
+pub(crate) fn ttl_option(text: &str) -> Result<Ttl, Failure> {
+    let secs = parse_secs(text).map_err(|error| Failure::usage(format!("--ttl: {error}")))?;
+    Ttl::new(secs).map_err(|_| {
+        let failure = Failure::misuse(Rule::Limits, format!("--ttl: {text} is out of range"));
+        failure.hint("A lease lasts from 1s to 30d; write `--ttl 90m`.")
+    })
 }
 
 /// Reads a lease's time to live.
@@ -255,7 +265,7 @@ pub(crate) fn bare<'t>(text: &'t str, prefix: &str) -> &'t str {
 /// it is relative to the state folder they share. What one types is relative to where one is.
 fn store_path(url: &str, origin: Origin, place: &Place) -> Result<PathBuf, String> {
     let Some(("sqlite", path)) = url.split_once(':').filter(|(_, path)| !path.is_empty()) else {
-        return Err("this version keeps trails in `sqlite:PATH` only".to_owned());
+        return Err(format!("{url:?} is no store; write `sqlite:PATH`"));
     };
     if origin == Origin::File {
         return Ok(place.state.join(path));

@@ -97,11 +97,17 @@ pub(crate) fn command() -> clap::Command {
     all.help_template(template)
 }
 
-/// Reads the command line.
-pub(crate) fn parse(arguments: Vec<OsString>) -> Result<Cli, clap::Error> {
+/// Reads the command line. The second value is the command that was typed, such as `task show`.
+pub(crate) fn parse(arguments: Vec<OsString>) -> Result<(Cli, String), clap::Error> {
     let mut all = command();
     let matches = all.try_get_matches_from_mut(arguments)?;
-    Cli::from_arg_matches(&matches).map_err(|error| error.format(&mut all))
+    let (mut names, mut inner) = (Vec::new(), &matches);
+    while let Some((name, next)) = inner.subcommand() {
+        names.push(name);
+        inner = next;
+    }
+    let cli = Cli::from_arg_matches(&matches).map_err(|error| error.format(&mut all))?;
+    Ok((cli, names.join(" ")))
 }
 
 /// What every command takes.

@@ -15,7 +15,13 @@ pub(super) use crate::amounts::{amount, budget, cost, dimension, span};
 /// A word of a closed set, as it stands in the trail.
 pub(super) fn word<T: DeserializeOwned>(text: &str) -> Result<T, String> {
     let value = serde_json::Value::String(text.to_owned());
-    serde_json::from_value(value).map_err(|error| error.to_string())
+    serde_json::from_value(value).map_err(|error| {
+        let message = error.to_string();
+        match message.split_once(", expected ") {
+            Some((_, known)) => format!("write {}", known.replace('`', "")),
+            None => message,
+        }
+    })
 }
 
 /// An agent's name, with or without `agent:` before it.

@@ -84,7 +84,7 @@ pub(super) fn leader(agent: Option<&AgentName>) -> String {
 
 fn show(desk: &Desk<'_>) -> Result<(), Failure> {
     let Some(run) = desk.run()? else {
-        let failure = Failure::not_found("no run goes on");
+        let failure = Failure::not_found("there is no active run");
         return Err(failure.with_rule(Rule::RunNeeded));
     };
     let terms = Terms::of(desk, &run.root)?;

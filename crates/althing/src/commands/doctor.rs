@@ -115,7 +115,7 @@ pub(crate) fn run(app: &App, args: &Doctor) -> Result<(), Failure> {
             ErrorKind::Integrity => Failure::integrity(Rule::ArchiveThere, message),
             _ => Failure::unavailable(message),
         };
-        return Err(failure.hint("What is wrong, and what to do about it, stands above."));
+        return Err(failure.hint("The lines above say what is wrong and what to do about it."));
     }
     Ok(())
 }

@@ -11,7 +11,7 @@ use crate::app::{App, Project};
 use crate::cli::{Release, Renew};
 use crate::failure::Failure;
 use crate::naming::Naming;
-use crate::settings::read_ttl;
+use crate::settings::ttl_option;
 use crate::surfaces;
 
 pub(crate) fn release(app: &App, args: &Release) -> Result<(), Failure> {
@@ -44,8 +44,7 @@ pub(crate) fn release(app: &App, args: &Release) -> Result<(), Failure> {
 
 pub(crate) fn renew(app: &App, args: &Renew) -> Result<(), Failure> {
     let project = app.project()?;
-    let ttl_s = args.ttl.as_deref().map(read_ttl).transpose();
-    let ttl_s = ttl_s.map_err(|error| Failure::misuse(Rule::Limits, error))?;
+    let ttl_s = args.ttl.as_deref().map(ttl_option).transpose()?;
     let engine = project.engine()?;
     let choice = Choice { names: &args.leases, all: args.all, literal: args.literal };
     let Some((client, chosen)) = choice.make(app, &project, &engine, false)? else {
@@ -150,7 +149,7 @@ impl Choice<'_> {
         whose: Option<&Principal>,
     ) -> Result<Vec<&'l LeaseView>, Failure> {
         if name.is_empty() {
-            return Err(Failure::usage("an empty name means no lease"));
+            return Err(Failure::usage("the name of a lease is empty"));
         }
         if let Some(exact) = live.iter().find(|lease| lease.lease.as_str() == name) {
             return Ok(vec![exact]);
@@ -191,8 +190,9 @@ fn not_held(
     let meets = |lease: &&LeaseView| lease.surfaces.iter().any(|own| own.meets(wanted));
     let met = live.iter().filter(meets).min_by_key(|lease| Some(&lease.holder) != whose);
     let Some(lease) = met else {
-        let message = format!("nobody holds {name:?} now; it ran out, was ended or never was");
-        return Failure::not_found(message).hint("`althing claims` lists the live leases.");
+        let message = format!("nobody holds {name:?} now");
+        return Failure::not_found(message)
+            .hint("It may have expired. `althing claims` lists the live leases.");
     };
     let (holder, surfaces, id) = (&lease.holder, list(&lease.surfaces), &lease.lease);
     let message = format!("no lease is on exactly {name:?}; {holder} holds {surfaces} ({id})");

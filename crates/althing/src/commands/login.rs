@@ -25,7 +25,13 @@ pub(crate) fn run(app: &App, args: &Login) -> Result<(), Failure> {
             .not_who_they_said(&engine, &id, error)
             .hint("Bring keys/user-….key from where you signed up, or choose another id."));
     } else {
-        keys.new_user(&id, &new_passphrase(app, &id)?)?
+        let made = keys.new_user(&id, &new_passphrase(app, &id)?);
+        made.map_err(|error| match Failure::from(error) {
+            failure if failure.message().starts_with("a passphrase has") => {
+                failure.hint("Choose a longer passphrase.")
+            }
+            failure => failure,
+        })?
     };
     let state = admit(&project, &engine, &id, &credential)?;
     if state == "in" {

@@ -93,7 +93,7 @@ pub(super) fn notice(desk: &Desk<'_>, dimension: Dimension) -> Result<budget::No
 fn one(desk: &Desk<'_>, workspace: WorkspaceId) -> Result<MeterRow, Failure> {
     let get = MeterGet { workspace: Some(workspace), ..MeterGet::default() };
     let mut found = ask(desk, get)?;
-    found.workspaces.pop().ok_or_else(|| Failure::not_found("there is no such workspace"))
+    found.workspaces.pop().ok_or_else(|| Failure::not_found("there is no workspace of this name"))
 }
 
 fn show_one(desk: &Desk<'_>, workspace: WorkspaceId) -> Result<(), Failure> {

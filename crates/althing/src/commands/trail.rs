@@ -7,6 +7,7 @@ use althing_kernel::workspace::Party;
 use althing_kernel::{
     Actor, AgentName, Event, Kind, Principal, PublicKey, Rule, Timestamp, UserId, WorkspaceId,
 };
+use althing_services::ErrorKind;
 use althing_trail::export::Commits;
 use althing_trail::proof::{Consistency, Inclusion, ProofError};
 use althing_trail::verify::{Finding, Options, Verifier};
@@ -75,7 +76,7 @@ pub(super) fn query_of(
 ) -> Result<TrailQuery, Failure> {
     let usage =
         |what: &str, error: &dyn std::fmt::Display| Failure::usage(format!("{what}: {error}"));
-    let kinds = which.kinds.iter().map(|kind| kind.parse().map_err(|error| no_kind(&error)));
+    let kinds = which.kinds.iter().map(|kind| kind.parse().map_err(|error| no_kind(kind, &error)));
     let time = |what: &str, text: &Option<String>| {
         let time = text.as_deref().map(|text| parse_time(text, now)).transpose();
         time.map_err(|error| usage(what, &error))
@@ -122,17 +123,28 @@ pub(super) fn check_names(desk: &Desk<'_>, which: &TrailWhich) -> Result<(), Fai
             let user = UserId::new(text).ok().filter(|user| world.state.user(user).is_some());
             Err(match user {
                 Some(user) => Failure::usage(format!("--actor: there is no agent {user}"))
-                    .hint("A person is named with `user:` before the id, as the trail does."),
-                None => Failure::not_found(format!("--actor: nobody here is called {text:?}"))
-                    .hint("`althing agents` and `althing users` list who there is."),
+                    .hint("To name a person, write `--actor user:NAME`."),
+                None => Failure::not_found(format!(
+                    "--actor: there is no agent or person called {text:?}"
+                ))
+                .hint("`althing agents` and `althing users` list who there is."),
             })
         }
     }
 }
 
-fn no_kind(error: &althing_kernel::kind::UnknownKind) -> Failure {
-    let known: Vec<&str> = Kind::ALL.iter().map(|kind| kind.as_str()).collect();
-    Failure::usage(format!("--kind: {error}; there are {}", known.join(", ")))
+fn no_kind(text: &str, error: &althing_kernel::kind::UnknownKind) -> Failure {
+    let start = text.split(['.', '_']).next().filter(|start| !start.is_empty());
+    let alike = |name: &&str| start.is_some_and(|start| name.starts_with(start));
+    let alike: Vec<&str> = Kind::ALL.iter().map(|kind| kind.as_str()).filter(alike).collect();
+    let alike = match alike.as_slice() {
+        [] => String::new(),
+        some => format!("; alike are {}", some.join(", ")),
+    };
+    Failure::usage(format!("--kind: {error}{alike}")).hint(
+        "`althing trail stats --group-by kind` counts the kinds in this trail; \
+         `docs/reference/events.md` lists all.",
+    )
 }
 
 fn list(app: &App, filter: &TrailFilter) -> Result<(), Failure> {
@@ -482,8 +494,14 @@ fn import(app: &App) -> Result<(), Failure> {
     let project = app.project()?;
     let bar = Progress::new(app.out, "importing entries");
     let input = BufReader::new(std::io::stdin().lock());
-    let checked = transfer::import(&project.home, input, &mut |done, of| bar.at(done, of))?;
+    let checked = transfer::import(&project.home, input, &mut |done, of| bar.at(done, of));
     drop(bar);
+    let checked = checked.map_err(|error| match Failure::from(error) {
+        failure if failure.kind() == ErrorKind::Usage => {
+            failure.hint("Import an exported trail into a project that has none yet.")
+        }
+        failure => failure,
+    })?;
     if app.out.json {
         return app.out.value(&json!({ "imported": checked.entries, "checked": checked }));
     }

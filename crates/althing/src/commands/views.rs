@@ -181,7 +181,7 @@ fn tasks(app: &App, run: &RunDigest) -> Result<(), Failure> {
 fn of_workspace(app: &App, args: &ViewWorkspace) -> Result<(), Failure> {
     let looked = Looked::at(app, args.file.as_deref())?;
     let Some(workspace) = meant(looked.desk.as_ref(), Some(&args.id))? else {
-        return Err(Failure::usage("which workspace?"));
+        return Err(Failure::usage("name a workspace"));
     };
     let asked = OfTimeline { workspace, last: Some(args.last) };
     let viewer = match &looked.desk {

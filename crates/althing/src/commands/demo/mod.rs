@@ -213,8 +213,9 @@ fn set_up(path: &Path) -> Result<Home, Failure> {
 }
 
 fn spawn(folder: &Path, name: &str, args: &[&str]) -> Result<Child, Failure> {
-    let program = std::env::current_exe()
-        .map_err(|error| Failure::unavailable(format!("cannot find myself: {error}")))?;
+    let program = std::env::current_exe().map_err(|error| {
+        Failure::unavailable(format!("cannot find the path of this program: {error}"))
+    })?;
     Process::new(program)
         .arg("demo-agent")
         .args(args)

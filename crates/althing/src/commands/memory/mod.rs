@@ -125,8 +125,11 @@ fn entity_of(id: &str) -> Result<Value, Failure> {
     let read: Result<RecordId, _> = id.trim().parse();
     read.map(|id| json!(id.kind)).map_err(|_| {
         let id = repeated(id.trim());
-        let failure = Failure::usage(format!("{id:?} is no id; write one such as pln#42"));
-        failure.hint("`althing memory find KIND` shows what there is, with ids.".to_owned())
+        let failure =
+            Failure::usage(format!("{id:?} is not the id of a record; write one such as pln#42"));
+        failure.hint(
+            "`althing memory find KIND` lists the records of a kind, with their ids.".to_owned(),
+        )
     })
 }
 
@@ -240,7 +243,8 @@ fn create(own: &MemoryCreate) -> Result<Value, Failure> {
         data.insert("tags".to_owned(), own.tags.clone().into());
     }
     // The kinds are told before the fields of one.
-    let entity = entity::named(&own.entity).map_err(Failure::usage)?;
+    let entity = entity::named(&own.entity);
+    let entity = entity.map_err(|error| Failure::usage(sheet(Verb::Create).named(&error)))?;
     Ok(json!({ "entity": entity, "data": data, "request_id": own.request_id }))
 }
 
@@ -299,7 +303,7 @@ fn remembered(text: &str) -> Result<Kind, Failure> {
         Err(_) => {
             let text = repeated(text);
             let failure = Failure::usage(format!("--kind is one of {names}, not {text:?}"));
-            Err(failure.hint("`althing remember --help` shows how it is written.".to_owned()))
+            Err(failure.hint("`althing remember --help` shows its arguments.".to_owned()))
         }
     }
 }

@@ -212,7 +212,8 @@ impl Sheet {
 
     /// A sentence with what is typed at the command line.
     pub(crate) fn named(self, text: &str) -> String {
-        let mut said = self.typed(text);
+        // People choose a kind; hosts call it an entity.
+        let mut said = self.typed(&text.replace("there is no entity ", "there is no kind "));
         for verb in verbs().filter(|verb| text.contains(verb.tool())) {
             said = said.replace(verb.tool(), &format!("`althing {}`", sheet(verb).command));
         }
@@ -272,7 +273,7 @@ impl Sheet {
             Way::Agents => {
                 "`althing agents` shows who is known; each has to have worked here once.".to_owned()
             }
-            Way::Usage(_) => format!("`althing {command} --help` shows how it is written."),
+            Way::Usage(_) => format!("`althing {command} --help` shows its arguments."),
             Way::Show(id) => format!("`althing memory get {}` shows what it has.", id.label()),
             Way::Read(id) => {
                 format!("Look at it with `althing memory get {}`, and ask again.", id.label())
