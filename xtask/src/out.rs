@@ -1,4 +1,4 @@
-//! What a task prints.
+//! Output of the tasks.
 
 use serde::Serialize;
 use std::io::Write as _;

@@ -1,4 +1,4 @@
-//! What every command needs: the project, the settings, the engine, and who is asking.
+//! The parts every command needs: the project, the settings, the engine and the caller.
 
 use althing_engine::{
     Client, Credential, Engine, EngineError, Home, Keyring, Options, Signing, Warnings, deployment,

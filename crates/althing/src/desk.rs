@@ -207,7 +207,7 @@ impl<'a> Desk<'a> {
         answered!(self, Query::TaskDeps(deps), Tasks)
     }
 
-    /// What a workspace sees, or who sees it.
+    /// The workspaces that a workspace may read, or those that may read it.
     pub(crate) fn sight(
         &self,
         workspace: WorkspaceId,
@@ -227,7 +227,7 @@ impl<'a> Desk<'a> {
     }
 }
 
-/// What names mean.
+/// Looking up names and ids.
 impl Desk<'_> {
     /// The workspaces that can be meant: those one may read, and those one may write to.
     pub(crate) fn workspace_naming(&self) -> Result<Naming, Failure> {

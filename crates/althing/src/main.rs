@@ -92,7 +92,7 @@ fn arguments() -> Vec<std::ffi::OsString> {
     [name].into_iter().chain(stands_for.iter().map(Into::into)).chain(given).collect()
 }
 
-/// What the parser of the command line could not use, or was asked to print.
+/// Prints a parse error, or the help or version that was asked for.
 fn misused(error: &clap::Error, json: bool) -> ExitCode {
     if json && error.use_stderr() {
         return output::Out::new(true).report(&Failure::usage(error.to_string().trim()));

@@ -328,7 +328,7 @@ fn next_time(text: &str) -> Option<(&str, Timestamp, &str)> {
     found.map(|(start, at, end)| (&text[..start], at, &text[end..]))
 }
 
-/// What follows a time, without the distance that some messages add: ` (in 3h59m)`.
+/// The text after a time, without the distance that some messages add: ` (in 3h59m)`.
 fn without_distance(after: &str) -> &str {
     let Some(inner) = after.strip_prefix(" (in ") else { return after };
     match inner.find([';', ')']) {

@@ -9,7 +9,7 @@ use crate::failure::Failure;
 /// Where things are, and why.
 #[derive(Clone, Debug)]
 pub(crate) struct Place {
-    /// What surfaces are relative to.
+    /// The project root, which surfaces are relative to.
     pub(crate) root: PathBuf,
     /// How the root was found.
     pub(crate) root_origin: &'static str,
@@ -80,7 +80,7 @@ pub(crate) fn real(path: &Path) -> PathBuf {
             Component::Prefix(_) | Component::RootDir => real.push(part),
             Component::Normal(name) => {
                 real.push(name);
-                // What is not there is its own name.
+                // A path that does not exist is used as it is written.
                 real = real.canonicalize().unwrap_or(real);
             }
         }

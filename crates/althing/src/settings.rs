@@ -31,7 +31,8 @@ pub(crate) struct Setting<T> {
     pub(crate) origin: Origin,
 }
 
-/// What people commit with their project. Unknown keys are refused, so a typo is noticed.
+/// The settings file, which people commit with their project. Unknown keys are refused, so that typos
+/// are noticed.
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct File {
@@ -45,7 +46,7 @@ struct File {
     memory: Option<MemoryTable>,
 }
 
-/// What is remembered.
+/// `[memory]` in that file: settings of the shared memory.
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct MemoryTable {
@@ -91,7 +92,7 @@ pub(crate) struct Settings {
     pub(crate) lease_ttl: Setting<Ttl>,
     pub(crate) patience_secs: Setting<u64>,
     pub(crate) store_bytes_max: Setting<Option<u64>>,
-    /// What has to succeed on the result of a merge.
+    /// Commands that have to succeed on the result of a merge.
     pub(crate) checks: Setting<Vec<String>>,
     pub(crate) check_timeout_secs: Setting<u64>,
     /// Never, if there is none.
@@ -99,7 +100,7 @@ pub(crate) struct Settings {
     /// For ever, if there is none.
     pub(crate) archive_retention: Setting<Option<Span>>,
     pub(crate) deployment: Setting<Deployment>,
-    /// What is done about text to be remembered that looks like a secret.
+    /// How text that looks like a secret is treated when it is to be remembered.
     pub(crate) memory_secrets: Setting<Screening>,
 }
 
@@ -261,8 +262,8 @@ pub(crate) fn bare<'t>(text: &'t str, prefix: &str) -> &'t str {
     text.strip_prefix(prefix).unwrap_or(text)
 }
 
-/// What people commit is the same for all worktrees of a project, and so is the store it names:
-/// it is relative to the state folder they share. What one types is relative to where one is.
+/// Reads the path of the store. In the settings file it is relative to the state folder, which all
+/// worktrees share. On the command line and in the environment it is relative to the current folder.
 fn store_path(url: &str, origin: Origin, place: &Place) -> Result<PathBuf, String> {
     let Some(("sqlite", path)) = url.split_once(':').filter(|(_, path)| !path.is_empty()) else {
         return Err(format!("{url:?} is no store; write `sqlite:PATH`"));

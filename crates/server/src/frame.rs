@@ -34,7 +34,7 @@ impl Framing {
     }
 }
 
-/// What was found where a message should be.
+/// The content of a frame.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Found {
     /// A message, not yet looked into.
@@ -48,7 +48,7 @@ pub(crate) enum Found {
 /// One thing that came in.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Frame {
-    /// What it is.
+    /// The content.
     pub(crate) found: Found,
     /// How it came.
     pub(crate) framing: Framing,

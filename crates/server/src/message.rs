@@ -12,13 +12,13 @@ use crate::frame::{Found, MESSAGE_BYTES_MAX};
 
 /// The methods that are offered.
 const METHODS: [&str; 5] = ["initialize", "ping", "server/discover", "tools/call", "tools/list"];
-/// What a host is taken to speak that does not say.
+/// The protocol revision assumed for a host that names none.
 const REVISION_UNSAID: &str = "2024-11-05";
 
 /// More than any tool or method is called.
 const NAME_CHARS_MAX: usize = 64;
 
-/// What to do with a message.
+/// How a message is treated.
 pub(crate) enum Read {
     /// Hand it on.
     Deliver(Box<ClientJsonRpcMessage>),
@@ -104,7 +104,7 @@ fn request(mut message: Map<String, Value>, method: &str, id: &Value) -> Read {
     {
         params.remove("arguments");
     }
-    // What has a known method and cannot be read as that is taken for a method of somebody's own.
+    // A message with a known method and unreadable parameters parses as a custom request.
     match serde_json::from_value::<ClientJsonRpcMessage>(Value::Object(message)) {
         Ok(JsonRpcMessage::Request(read))
             if !matches!(read.request, ClientRequest::CustomRequest(_)) =>

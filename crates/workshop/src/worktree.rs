@@ -22,7 +22,7 @@ pub struct Worktree {
     git: Git,
 }
 
-/// What lies where a result file belongs.
+/// The content found at the path of a result file.
 pub enum Report {
     /// Nothing.
     None,
@@ -30,7 +30,7 @@ pub enum Report {
     Unusable(String),
     /// A file.
     File {
-        /// What it says.
+        /// Its bytes.
         bytes: Vec<u8>,
         /// When it was written, in microseconds.
         at: u64,

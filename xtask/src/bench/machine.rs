@@ -1,4 +1,4 @@
-//! What the machine can do by itself: the limits everything else is compared with.
+//! Limits of the machine itself, which everything else is compared with.
 
 use althing_trail::key::is_signed_by;
 use althing_trail::{Hash, SecretKey};

@@ -16,7 +16,7 @@ use crate::Failure;
 
 /// How many hosts there are.
 const HOSTS: u32 = 50;
-/// What fifty hosts together are to reach, in claims per second.
+/// The target for fifty hosts together, in claims per second.
 const RATE_AIM: f64 = 500.0;
 
 /// How hosts claim.
@@ -29,7 +29,7 @@ enum Pace {
     FlatOut,
 }
 
-/// What one host got.
+/// The measurements of one host.
 #[derive(Default)]
 struct Got {
     steady: Times,

@@ -48,7 +48,7 @@ impl Volume {
     }
 }
 
-/// What the answers cost at one size.
+/// The times of the answers at one size.
 struct Measured {
     work: Times,
     memory: Times,

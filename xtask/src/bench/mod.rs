@@ -79,14 +79,14 @@ enum Name {
     Archive,
     /// Fifty hosts, each with a server process of its own, on one project.
     Mcp,
-    /// What is remembered, at three sizes: a first look, a board, a change.
+    /// The shared memory at three sizes: a first look, a board, a change.
     Memory,
 }
 
 /// One figure beside its limit.
 #[derive(Debug, Serialize)]
 pub(crate) struct Row {
-    /// What was measured.
+    /// The name of the measurement.
     what: String,
     /// The figure.
     value: f64,
@@ -95,7 +95,7 @@ pub(crate) struct Row {
     /// More about it.
     #[serde(skip_serializing_if = "String::is_empty")]
     detail: String,
-    /// What it is compared with.
+    /// The limit it is compared with.
     #[serde(skip_serializing_if = "Option::is_none")]
     limit: Option<Limit>,
 }
@@ -124,7 +124,7 @@ impl Row {
     }
 }
 
-/// What the measurements need to know.
+/// The setup of the measurements.
 pub(crate) struct Setup {
     /// The program to measure.
     program: PathBuf,
@@ -250,7 +250,7 @@ impl Scratch {
 
 impl Drop for Scratch {
     fn drop(&mut self) {
-        // What cannot be removed is visible to whoever asked for it to be made there.
+        // A folder that cannot be removed stays visible where the caller asked for it.
         let _ = std::fs::remove_dir_all(&self.0);
     }
 }

@@ -130,7 +130,7 @@ fn job(live: &mut VecDeque<(Caller, LeaseId)>, number: &mut u32) -> Result<Job, 
     Ok(Job { caller, command: Command::LeaseOpen(open), proof: None })
 }
 
-/// What a fresh process finds when it opens the project.
+/// Measurements of a fresh process that opens the project.
 #[derive(Serialize, Deserialize)]
 struct Probed {
     open_us: f64,

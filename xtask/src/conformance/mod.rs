@@ -33,7 +33,7 @@ pub(crate) struct Conformance {
     #[arg(long, value_name = "N", default_value_t = 3)]
     #[arg(value_parser = clap::value_parser!(u8).range(1..=3))]
     level: u8,
-    /// What `cargo test` printed; what the last `scripts/test` left if left out.
+    /// Output of `cargo test` [default: that of the last `scripts/test`].
     #[arg(long, value_name = "FILE")]
     results: Option<PathBuf>,
     /// Only the numbers and the deviations.

@@ -106,7 +106,7 @@ pub(crate) struct CheckpointArgs {
     pub(crate) command: CheckpointCommand,
 }
 
-/// What to do about checkpoints.
+/// Subcommands of `checkpoint`.
 #[derive(Debug, Subcommand)]
 pub(crate) enum CheckpointCommand {
     /// Record the state of your work.
@@ -129,7 +129,7 @@ Examples:
       --file src/parser.rs --file src/lib.rs=@../draft.rs --deleted src/old.rs --as bob
   althing checkpoint create --intent 'seen' --type observation --content 'All quiet.' --as eve")]
 pub(crate) struct CheckpointCreate {
-    /// What it is, in your words.
+    /// The purpose of this state, in your words.
     #[arg(long, value_name = "TEXT", value_parser = text::<2000>)]
     pub(crate) intent: Text<2000>,
     /// Mark it as ready to be merged.
@@ -200,7 +200,7 @@ pub(crate) struct Integrate {
     pub(crate) command: IntegrateCommand,
 }
 
-/// What becomes of finished work.
+/// Subcommands of `integrate`.
 #[derive(Debug, Subcommand)]
 pub(crate) enum IntegrateCommand {
     /// Merge the work.
@@ -253,7 +253,7 @@ pub(crate) struct IntegrateAccept {
     pub(crate) findings: Findings,
 }
 
-/// What is wrong with a merge, as far as one knows or finds out.
+/// Checks to run on a merge, and problems that are known already.
 #[derive(Debug, Args)]
 pub(crate) struct Findings {
     /// A command that has to succeed on the merged files; repeat for more.
@@ -351,7 +351,7 @@ pub(crate) struct RightArgs {
     pub(crate) command: RightCommand,
 }
 
-/// What to do about rights.
+/// Subcommands of `right`.
 #[derive(Debug, Subcommand)]
 pub(crate) enum RightCommand {
     /// Let one workspace send to another.

@@ -110,7 +110,7 @@ pub(crate) fn parse(arguments: Vec<OsString>) -> Result<(Cli, String), clap::Err
     Ok((cli, names.join(" ")))
 }
 
-/// What every command takes.
+/// Options that every command takes.
 #[derive(Clone, Debug, Args)]
 #[command(next_help_heading = "Everywhere")]
 pub(crate) struct Globals {
@@ -148,7 +148,7 @@ pub(crate) struct Globals {
     pub(crate) verbose: u8,
 }
 
-/// What to do.
+/// All commands.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     /// Set up a project in this folder. Running it again changes nothing.
@@ -339,7 +339,7 @@ Examples:
   althing claim --literal 'app/[id]/page.tsx' --as dave
   althing claim src --as erin --wait 10m           get it as soon as it is free")]
 pub(crate) struct Claim {
-    /// What to claim.
+    /// Files, folders, globs or symbols to claim.
     #[arg(required = true, value_name = "SURFACE")]
     pub(crate) surfaces: Vec<String>,
     /// How long the claim lasts: 90m, 1h30m, 45s, 2d (1s to 30d).
@@ -435,7 +435,7 @@ Examples:
   althing check src/main.rs --as alice
   althing check src/main.rs --as alice --epoch 42     do I still hold it?")]
 pub(crate) struct Check {
-    /// What to check.
+    /// Files, folders, globs or symbols to check.
     #[arg(required = true, value_name = "SURFACE")]
     pub(crate) surfaces: Vec<String>,
     /// Also check that you hold it under this epoch.
@@ -484,7 +484,7 @@ pub(crate) struct Agents {
     pub(crate) command: Option<AgentsCommand>,
 }
 
-/// What to do about agents.
+/// Subcommands of `agents`.
 #[derive(Debug, Subcommand)]
 pub(crate) enum AgentsCommand {
     /// Register the agent that `--as` names, so that others can assign work to it.

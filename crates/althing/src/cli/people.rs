@@ -22,7 +22,7 @@ pub(crate) struct Users {
     pub(crate) command: Option<UsersCommand>,
 }
 
-/// What to do about people.
+/// Subcommands of `users`.
 #[derive(Debug, Subcommand)]
 pub(crate) enum UsersCommand {
     /// List the people.

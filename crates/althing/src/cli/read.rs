@@ -55,8 +55,8 @@ pub(super) fn party(given: &str) -> Result<Party, String> {
     if given == "system" { Ok(Party::System) } else { user(given).map(Party::User) }
 }
 
-/// What a field has to be: `NAME`, `NAME=VALUE`, or `NAME` and a number with `<`, `<=`, `>`, `>=`
-/// in between.
+/// A test of a field: `NAME`, `NAME=VALUE`, or `NAME` and a number with `<`, `<=`, `>` or `>=`
+/// between them.
 pub(super) fn field_test(given: &str) -> Result<FieldTest, String> {
     let at = given.find(['<', '>', '=']).unwrap_or(given.len());
     let (name, rest) = given.split_at(at);

@@ -83,12 +83,12 @@ pub(crate) struct TrailFilter {
     pub(crate) follow: bool,
 }
 
-/// What exports leave out.
+/// Says that exports leave out content.
 const CONTENT_STAYS: &str = "\
 An export has the entries, not the content stored beside the trail (`althing blob`).
 `althing backup` copies both. `althing doctor` lists content that is missing here.";
 
-/// What to do with the trail.
+/// Subcommands of `trail`.
 #[derive(Debug, Subcommand)]
 pub(crate) enum TrailCommand {
     /// Verify the whole trail: form, hash chains, rules, signatures.

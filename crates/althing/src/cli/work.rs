@@ -36,7 +36,7 @@ pub(crate) struct Coordinator {
     pub(crate) command: CoordinatorCommand,
 }
 
-/// What to do about the run.
+/// Subcommands of `coordinator`.
 #[derive(Debug, Subcommand)]
 pub(crate) enum CoordinatorCommand {
     /// Start a run.
@@ -78,7 +78,7 @@ pub(crate) struct CoordinatorStart {
     /// Additional roles and message types, from a .json or .toml file.
     #[arg(long, value_name = "FILE")]
     pub(crate) taxonomy: Option<PathBuf>,
-    /// What people want to be asked about: autonomous, supervised, gated, or off.
+    /// The decisions that people are asked about: autonomous, supervised, gated, or off.
     #[arg(long, value_name = "PRESET", value_parser = highway)]
     pub(crate) highway: Option<Wish>,
     #[command(flatten)]
@@ -132,7 +132,7 @@ pub(crate) struct WorkspaceArgs {
     pub(crate) command: WorkspaceCommand,
 }
 
-/// What to do about workspaces.
+/// Subcommands of `workspace`.
 #[derive(Debug, Subcommand)]
 pub(crate) enum WorkspaceCommand {
     /// Create a workspace for an agent (coordinator, or a delegate below itself).
@@ -211,7 +211,7 @@ pub(crate) struct Order {
     pub(crate) reason: Option<Text<1000>>,
 }
 
-/// What a workspace is bound to, however it comes about.
+/// Options shared by `workspace create` and `task assign`.
 #[derive(Debug, Args)]
 pub(crate) struct Binding {
     /// The agent that works in it; registered if it is unknown.
@@ -220,7 +220,7 @@ pub(crate) struct Binding {
     /// Its role: worker, observer, or one the taxonomy adds.
     #[arg(long, value_name = "ROLE", default_value = "worker")]
     pub(crate) role: RoleName,
-    /// What it may change, as for `claim`; repeat for more [default: as its parent].
+    /// Files it may change, written as for `claim`; repeat for more [default: as its parent].
     #[arg(long, value_name = "SURFACE")]
     pub(crate) authority: Vec<String>,
     /// A workspace it may read; repeat for more.
@@ -252,7 +252,7 @@ Examples:
 pub(crate) struct WorkspaceCreate {
     #[command(flatten)]
     pub(crate) binding: Binding,
-    /// What to do; a task brings its own description.
+    /// The instructions; a task brings its own description.
     #[arg(long, value_name = "TEXT", required_unless_present = "task")]
     pub(crate) directive: Option<String>,
     /// The task it works on.
@@ -412,7 +412,7 @@ pub(crate) struct TaskArgs {
     pub(crate) command: TaskCommand,
 }
 
-/// What to do about tasks.
+/// Subcommands of `task`.
 #[derive(Debug, Subcommand)]
 pub(crate) enum TaskCommand {
     /// Plan a graph of tasks (coordinator).

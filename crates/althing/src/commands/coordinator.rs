@@ -125,7 +125,7 @@ struct Terms {
 
 impl Terms {
     fn of(desk: &Desk<'_>, root: &WorkspaceId) -> Result<Self, Failure> {
-        // What a run declared at its beginning stands in the trail alone.
+        // Only the trail has what a run declared when it began.
         let began = TrailQuery {
             kinds: vec![Kind::WorkspaceCreated],
             workspace: Some(root.clone()),

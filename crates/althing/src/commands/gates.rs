@@ -120,7 +120,7 @@ fn is_left(desk: &Desk<'_>, gate: &GateView) -> Result<bool, Failure> {
         }
         (None, Some(task), _) => task.status == task::Status::Draft,
         (None, _, Some(sent)) => sent.status == envelope::Status::Validated,
-        // What was saved of a failed workspace cannot be told from what was not.
+        // Work salvaged from a failed workspace cannot be told from work that was not.
         (Some(Request::Salvage(_)), ..) | (None, None, None) => false,
     })
 }
@@ -509,7 +509,7 @@ fn watch(desk: &Desk<'_>, args: &GateList) -> Result<(), Failure> {
         let now = gates(desk, args)?;
         let same = !first && now == before;
         if desk.out().draws() {
-            // What is on the screen stays for as long as it is so.
+            // Redraw only if something changed, or if the times are out of date.
             if !same || desk.now().since(drawn) >= REFRESH {
                 screen::redraw(first, || picture(desk, &now))?;
                 drawn = desk.now();

@@ -61,7 +61,7 @@ pub(crate) fn run(app: &App, args: &Login) -> Result<(), Failure> {
 
 fn new_passphrase(app: &App, id: &UserId) -> Result<String, Failure> {
     let first = app.passphrase(&format!("New passphrase for {id}: "))?;
-    // What is piped in was not typed blind.
+    // A piped passphrase was not typed blind, so it is not asked for twice.
     if !app.globals.passphrase_stdin && app.passphrase("Once more: ")? != first {
         return Err(Failure::usage("the two passphrases differ").hint("Try again."));
     }

@@ -82,7 +82,7 @@ fn watch(desk: &Desk<'_>, asked: &OfFailures) -> Result<(), Failure> {
         // Times and leases go on without news, which only matters to those who look at it.
         let patience = if out.draws() { REFRESH } else { Duration::from_hours(1) };
         while subscription.next(patience)?.is_empty() && !out.draws() {}
-        // What comes at once is shown at once.
+        // Gather news that comes together, and redraw once.
         std::thread::sleep(SETTLE);
         while !subscription.next(Duration::ZERO)?.is_empty() {}
     }
@@ -190,7 +190,7 @@ impl Overview {
             run.print(desk)?;
         }
         self.print_failures(app)?;
-        // What keeps going wrong was said once, which is enough.
+        // Leave out refusals that are listed as repeated failures already.
         let single: Vec<&Found> =
             self.refusals.iter().filter(|found| !self.failures.covers(&found.line)).collect();
         if !single.is_empty() {

@@ -115,7 +115,7 @@ pub(super) fn check_names(desk: &Desk<'_>, which: &TrailWhich) -> Result<(), Fai
         Ok(Principal::User(user)) => desk.known_user(&user),
         Ok(_) => Ok(()),
         Err(_) => {
-            // What cannot be a name at all is somebody else's to refuse.
+            // Text that cannot be a name is refused when the query is read.
             let Ok(agent) = AgentName::new(text) else { return Ok(()) };
             if text == "protocol" || world.state.agent(&agent).is_some() {
                 return Ok(());
@@ -344,7 +344,7 @@ fn verify_project(app: &App, options: Options) -> Result<(), Failure> {
         verify::Verdict::Bad(finding) => return Err(bad(&finding)),
         other => other.sound()?,
     };
-    // What this machine remembers by itself is told apart from what somebody kept.
+    // The head that this machine remembers is counted apart from those that people kept.
     report.trail.kept_heads -= u64::from(report.witness);
     if app.out.json {
         return app.out.value(&json!({ "sound": true, "checked": report }));

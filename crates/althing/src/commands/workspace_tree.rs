@@ -55,7 +55,7 @@ fn retain_one_run(desk: &Desk<'_>, found: &mut Vec<WorkspaceView>) -> Result<(),
         }
         at.clone()
     };
-    // What one sees need not reach up to the root; then it is shown all the same.
+    // The visible workspaces need not include the root; they are shown without it.
     let reaches = found.iter().any(|view| view.workspace == root);
     found.retain(|view| !reaches || top(&view.workspace) == root);
     Ok(())

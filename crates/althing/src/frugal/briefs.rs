@@ -15,7 +15,7 @@ use crate::desk::Desk;
 use crate::failure::Failure;
 use crate::input::read_file;
 
-/// What is asked for.
+/// A request for a brief.
 pub(crate) struct Order {
     pub(crate) asked: Asked,
     pub(crate) symbols: Vec<String>,
@@ -62,9 +62,9 @@ fn gather(desk: &Desk<'_>, order: &Order) -> Result<Material, Failure> {
     Ok(material)
 }
 
-/// What a symbol stands for. One that stands for nothing is none.
+/// The value of a symbol, or none if it is unknown or empty.
 fn symbol(desk: &Desk<'_>, id: &str) -> Result<Option<String>, Failure> {
-    // What cannot be an id is not one.
+    // Text that cannot be an id names no symbol.
     let Ok(id) = Label::new(id) else { return Ok(None) };
     let value = desk.symbol(id)?.map(|found| found.value.to_string());
     Ok(value.filter(|value| !value.is_empty()))

@@ -1,5 +1,5 @@
-//! What everybody shares in a project, looked up and changed by type: symbols, facts, capsules and
-//! the token ledger; and the clients of HAIDs.
+//! Typed access to what a project shares: symbols, facts, capsules and the token ledger. Also the
+//! clients of HAIDs.
 
 use althing_dialects::frugal::haid::Haid;
 use althing_engine::{Client, Signing};
@@ -87,7 +87,7 @@ impl Desk<'_> {
         listed!(self, Query::CapsuleList(Everything {}), Capsules)
     }
 
-    /// What capsules build on, each after what it builds on.
+    /// The dependencies of capsules, in an order in which each comes after its own.
     pub(crate) fn capsule_deps(&self, ids: Vec<Handle>) -> Result<Option<DepsView>, Failure> {
         shared!(self, Query::CapsuleDeps(OfHandles { ids }), Deps)
     }

@@ -9,7 +9,7 @@ use crate::heimdall::Tool;
 /// The name under which hosts know the server.
 pub(crate) const MCP_NAME: &str = "heimdall-ledger-mcp";
 
-/// What became of a name.
+/// The result for one command name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Fate {

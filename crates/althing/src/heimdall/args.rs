@@ -5,7 +5,7 @@ use std::ffi::OsString;
 
 use super::Stop;
 
-/// What was given and not read yet.
+/// The arguments that are not read yet.
 pub(super) struct Args(VecDeque<String>);
 
 impl Args {

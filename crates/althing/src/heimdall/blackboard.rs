@@ -55,7 +55,7 @@ fn get(mut args: Args) -> Result<String, Stop> {
     let key = args.next().ok_or_else(|| Stop::error(2, "get needs <key>"))?;
     args.end()?;
     let desk = desk()?;
-    // What cannot be a key is not one.
+    // Text that cannot be a key names no fact.
     let found = label(&key).ok().map(|key| desk.fact(key)).transpose()?.flatten();
     let found = found.ok_or_else(|| Stop::error(1, format!("no fact for key: {key}")))?;
     log::looked(&desk, "blackboard", "get", &key);

@@ -45,7 +45,7 @@ pub(super) fn run(mut args: Args) -> Result<String, Stop> {
             let desk = desk()?;
             let own = get(&desk, &id)?;
             let found = desk.capsule_deps(vec![own.id])?;
-            // What is depended on and not there is listed first, as it would come first.
+            // Missing dependencies are listed first, where they would stand in the order.
             let all =
                 found.into_iter().flat_map(|found| found.missing.into_iter().chain(found.ids));
             Ok(lines(all.map(|id| id.to_string())))
@@ -57,7 +57,7 @@ pub(super) fn run(mut args: Args) -> Result<String, Stop> {
 
 /// A capsule that has to be there.
 fn get(desk: &Desk<'_>, id: &str) -> Result<CapsuleView, Stop> {
-    // What cannot be an id is not one.
+    // Text that cannot be an id names no capsule.
     let found = Handle::new(id).ok().map(|id| desk.capsule(id)).transpose()?.flatten();
     found.ok_or_else(|| Stop::error(1, format!("no capsule: {id}")))
 }

@@ -60,8 +60,8 @@ pub(super) fn run(mut args: Args) -> Result<String, Stop> {
     }
 }
 
-/// What ran out is over by itself. That is put on record with the next commit, and this makes one
-/// if there is anything to record.
+/// Records claims that expired. They ended by themselves; this makes a commit if there is one to
+/// record.
 fn reap() -> Result<String, Stop> {
     let desk = desk()?;
     let engine = desk.engine()?;
@@ -89,7 +89,7 @@ impl Given {
         self.switches.contains(switch)
     }
 
-    /// What is asked for, each of which has to be a surface.
+    /// The requested surfaces.
     fn surfaces(&self) -> Result<Surfaces, Stop> {
         let read = |text: &String| {
             let unusable = |error| Failure::misuse(Rule::SurfaceGrammar, format!("{error}"));
@@ -195,7 +195,7 @@ pub(super) fn client_of(desk: &Desk<'_>, haid: &Haid, command: &str) -> Result<C
     Who::of(desk, Some(haid))?.client(desk, command)
 }
 
-/// What a holder is called here: its HAID if it has one.
+/// The name of a holder as it is shown here: its HAID, if it has one.
 fn named(principal: &str) -> (String, Option<Haid>) {
     let haid = principal.strip_prefix("agent:").and_then(Haid::of_agent);
     let bare = principal.strip_prefix("agent:").unwrap_or(principal);

@@ -165,7 +165,7 @@ fn entry(desk: &Desk<'_>, haid: &Haid) -> Result<Option<Entry>, Stop> {
     Ok(found.map(|agent| shown(haid, &agent)))
 }
 
-/// What is known of a HAID, with its fields in the order they are written.
+/// The known facts about a HAID, with the fields in the order they are written.
 #[derive(serde::Serialize)]
 struct Entry {
     human: String,

@@ -52,7 +52,7 @@ fn set(mut args: Args) -> Result<String, Stop> {
 
 fn look_up(id: &str) -> Result<String, Stop> {
     let desk = desk()?;
-    // What cannot be an id is not one.
+    // Text that cannot be an id names no symbol.
     let found = label(id).ok().map(|id| desk.symbol(id)).transpose()?.flatten();
     let found = found.filter(|found| !found.value.as_str().is_empty());
     let found = found.ok_or_else(|| Stop::error(1, format!("unknown symbol id: {id}")))?;

@@ -1,4 +1,4 @@
-//! What is logged: a level for everything, and levels for crates or modules.
+//! The log filter: a level for everything, and levels for single crates or modules.
 
 use tracing::level_filters::LevelFilter;
 

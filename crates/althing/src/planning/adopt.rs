@@ -89,7 +89,7 @@ fn entries(path: &str, text: &str) -> Result<Entries, String> {
 /// A command by its name, or why it cannot be made.
 type Meant = (&'static str, Result<Command, Failure>);
 
-/// What commands would make a file say what it says.
+/// The commands that would lead to the content a file has.
 fn meant(
     engine: &Engine,
     path: &str,
@@ -109,7 +109,7 @@ fn meant(
         FACTS => {
             let known: BTreeMap<String, String> =
                 commons.facts().map(|own| (own.key.to_string(), own.value.to_string())).collect();
-            // What stands there and cannot be read is not gone.
+            // A line that cannot be read still counts as present.
             let there = || all.iter().chain(&entries.bad);
             let gone = known.keys().filter(|key| !there().any(|(own, _)| own == *key));
             let gone = gone.map(|key| ("fact.delete", delete_fact(key)));

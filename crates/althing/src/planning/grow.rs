@@ -11,7 +11,7 @@ use crate::failure::Failure;
 /// More than this is written as a whole file: one write of less is not torn by a kill.
 const PIECE_BYTES_MAX: usize = 64 << 10;
 
-/// What logs gain, entry by entry.
+/// Text to append to the logs, entry by entry.
 pub(super) struct Pieces {
     gained: Vec<(Log, u64, String)>,
     replaced: bool,

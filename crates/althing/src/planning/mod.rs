@@ -61,24 +61,24 @@ pub(crate) struct Report {
     pub(crate) behind: Vec<String>,
     /// Those that nothing in the trail stands behind.
     pub(crate) strangers: Vec<String>,
-    /// What is where a file should be and cannot be used as one, and why.
+    /// Paths that cannot be used because something else is in the place of the file, and why.
     pub(crate) blocked: Vec<String>,
 }
 
-/// What rebuilding did.
+/// The result of rebuilding.
 #[derive(Default)]
 pub(crate) struct Rebuilt {
     /// How many files there are.
     pub(crate) files: usize,
     /// How many of them were written.
     pub(crate) written: usize,
-    /// What was set aside, and where it is now.
+    /// Files that were set aside, and where they are now.
     pub(crate) aside: Vec<(String, String)>,
-    /// What is where a file should be and cannot be used as one, and why.
+    /// Paths that cannot be used because something else is in the place of the file, and why.
     pub(crate) blocked: Vec<String>,
 }
 
-/// What came of writing a file.
+/// The result of writing a file.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Put {
     /// It says so already.
@@ -240,7 +240,7 @@ impl Planning {
         if there.is_some() && !self.records.knows(&path, &is) {
             return Ok(Put::Edited);
         }
-        // What is about to be written is known before it is there.
+        // Record the new digest before writing, so that a crash leaves nothing that looks like an edit.
         self.records.set(&path, &is, &shall)?;
         // Somebody may have written into it meanwhile.
         if Digest::of(self.read(&path)?.as_deref()) != is {
@@ -260,7 +260,7 @@ impl Planning {
         let paths = files.iter().filter_map(|file| planning::file(state, file));
         let known: BTreeSet<String> = paths.map(|(path, _)| path).collect();
         for path in self.strangers(&known)? {
-            // What is no file was not written here.
+            // Anything but a file was not written by us.
             let Ok(there) = self.read(&path) else { continue };
             let is = Digest::of(there.as_deref());
             if self.records.knows(&path, &is) {
@@ -293,7 +293,7 @@ impl Planning {
             }
             let own = there.is_none() || self.records.knows(&path, &is);
             if own && file == File::Agents {
-                // Whatever an agent does is a heartbeat; the file has those that were sent as such.
+                // Every act of an agent counts as a heartbeat; the file lists only those sent as heartbeats.
                 continue;
             }
             if own { &mut report.behind } else { &mut report.edited }.push(path);
@@ -504,7 +504,7 @@ impl Follower for Planning {
             let message = format!("no files were written: {}", failure.message());
             return crate::output::Out::new(false).note(message);
         }
-        // What was asked for is done and on record; that a picture of it lags behind is no failure.
+        // The command is done and recorded; files that lag behind do not make it fail.
         if let Err(failure) = self.keep_up(engine) {
             let message = format!("the files under {} are behind", self.root.display());
             crate::output::Out::new(false).note(format!("{message}: {}", failure.message()));

@@ -260,7 +260,7 @@ impl Folder {
 impl Drop for Folder {
     fn drop(&mut self) {
         if !self.keep {
-            // What cannot be removed is left to the system's own clean-up.
+            // If it cannot be removed, it is left to the system's own clean-up.
             let _ = std::fs::remove_dir_all(&self.path);
         }
     }

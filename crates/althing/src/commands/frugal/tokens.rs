@@ -52,7 +52,7 @@ struct Shown {
     budgets: Vec<Budget>,
 }
 
-/// What a workspace that goes on may use of tokens and has used, as its meter says.
+/// The token budget of an active workspace and the tokens it used, from its meter.
 #[derive(Serialize)]
 struct Budget {
     agent: Option<AgentName>,
@@ -191,8 +191,7 @@ fn delta(app: &App, role: Option<&str>) -> Result<(), Failure> {
     let before: u64 = compared().filter_map(|delta| delta.baseline).sum();
     let measured: u64 = compared().map(|delta| delta.measured).sum();
     let own_tools: u64 = compared().map(|delta| delta.tools).sum();
-    // What tools cost those who have no baseline is spent all the same. One role is asked about
-    // by itself.
+    // Tokens for tools count even for roles without a baseline, unless a single role is asked for.
     let all_tools: u64 = sums(&desk, By::Role)?.rows.iter().map(|row| row.tools).sum();
     let elsewhere = if role.is_some() { 0 } else { all_tools.saturating_sub(own_tools) };
     let (overhead, after) = (own_tools + elsewhere, measured + elsewhere);

@@ -217,7 +217,7 @@ impl Sheet {
         for verb in verbs().filter(|verb| text.contains(verb.tool())) {
             said = said.replace(verb.tool(), &format!("`althing {}`", sheet(verb).command));
         }
-        // What is done in a loop is named as it is typed.
+        // The intents of a loop are written as they are typed.
         let doing = format!("`althing {}` ", sheet(Verb::Loop).command);
         if let Some((before, after)) = said.split_once(&doing) {
             let end = after.find(' ').unwrap_or(after.len());
@@ -344,7 +344,7 @@ mod tests {
             for (name, typed) in own.names.iter().filter(|(_, typed)| !typed.is_empty()) {
                 let options = typed.split([' ', ',', '`']).filter(|part| part.starts_with("--"));
                 let options: Vec<&str> = options.collect();
-                // What another command takes is named with it.
+                // An option of another command is named with that command.
                 let elsewhere = typed.contains('`') || own.command == "memory complete-step";
                 let is_taken = match options.as_slice() {
                     [] => takes(&command, typed),
