@@ -1,4 +1,4 @@
-//! The command line of Althing: one of its doors.
+//! The command line of Althing.
 //!
 //! This crate is the only one that knows the terminal, the environment and the current folder.
 //! It reads what people and scripts type, hands it to the engine, and prints what comes back. It
@@ -7,9 +7,9 @@
 mod amounts;
 mod app;
 mod cli;
+mod command_context;
 mod commands;
 mod content;
-mod desk;
 mod drawing;
 mod event_summary;
 mod failure;
@@ -61,7 +61,7 @@ fn main() -> ExitCode {
     let shown = output::written(screen::finish());
     match done.and_then(|outcome| shown.map(|()| outcome)) {
         Ok(Outcome::Done) => ExitCode::SUCCESS,
-        Ok(Outcome::Told(code)) => ExitCode::from(code),
+        Ok(Outcome::Partial(code)) => ExitCode::from(code),
         Err(failure) => app.out.report(&hints::fitting(failure, &typed)),
     }
 }

@@ -187,7 +187,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_shown_can_be_typed_back() {
+    fn short_ids_can_be_typed_back() {
         let naming = naming();
         for id in &naming.ids {
             let short = naming.short(id);

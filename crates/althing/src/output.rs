@@ -386,7 +386,7 @@ mod tests {
     }
 
     #[test]
-    fn moments_are_told_from_now_in_one_unit() {
+    fn moments_are_shown_from_now_in_one_unit() {
         let now = Timestamp::from_micros(10_000_000_000_000);
         let after = |secs: u64| Timestamp::from_micros(now.micros() + secs * 1_000_000);
         let before = |secs: u64| Timestamp::from_micros(now.micros() - secs * 1_000_000);
@@ -405,7 +405,7 @@ mod tests {
     }
 
     #[test]
-    fn exact_times_in_sentences_are_told_from_now() {
+    fn exact_times_in_sentences_are_shown_from_now() {
         let now = moment::read("2026-11-16T17:37:47Z").unwrap();
         for (text, told) in [
             ("it ends 2026-11-16T21:37:47Z", "it ends in 4 h"),

@@ -20,9 +20,9 @@ use std::time::Duration;
 use super::entry_lines::{EntryLines, Line};
 use crate::app::App;
 use crate::cli::{Trail, TrailCommand, TrailFilter, TrailProve, TrailVerify, TrailWhich};
+use crate::command_context::CommandContext;
 use crate::commands::leases::principal;
 use crate::commands::{compare, history, stats, storage};
-use crate::desk::Desk;
 use crate::event_summary::summary;
 use crate::failure::Failure;
 use crate::input::read_file;
@@ -103,16 +103,16 @@ pub(super) fn query_of(
 }
 
 /// Refuses names of agents and people that do not exist, instead of listing nothing.
-pub(super) fn check_names(desk: &Desk<'_>, which: &TrailWhich) -> Result<(), Failure> {
+pub(super) fn check_names(context: &CommandContext<'_>, which: &TrailWhich) -> Result<(), Failure> {
     for party in [&which.owner, &which.originator].into_iter().flatten() {
         if let Party::User(user) = party {
-            desk.known_user(user)?;
+            context.known_user(user)?;
         }
     }
     let Some(text) = which.actor.as_deref() else { return Ok(()) };
-    let world = desk.engine()?.world()?;
+    let world = context.engine()?.world()?;
     match text.parse::<Principal>() {
-        Ok(Principal::User(user)) => desk.known_user(&user),
+        Ok(Principal::User(user)) => context.known_user(&user),
         Ok(_) => Ok(()),
         Err(_) => {
             // Text that cannot be a name is refused when the query is read.
@@ -148,16 +148,16 @@ fn no_kind(text: &str, error: &althing_kernel::kind::UnknownKind) -> Failure {
 }
 
 fn list(app: &App, filter: &TrailFilter) -> Result<(), Failure> {
-    let desk = Desk::open(app)?;
-    let (project, engine) = (&desk.project, &desk.engine()?);
+    let context = CommandContext::open(app)?;
+    let (project, engine) = (&context.project, &context.engine()?);
     // Whom one acts as is one thing, what one looks at another: only the flag narrows the trail.
     let narrowed = app.globals.workspace.as_deref();
-    let workspace = narrowed.map(|text| desk.workspace(text)).transpose()?;
+    let workspace = narrowed.map(|text| context.workspace(text)).transpose()?;
     if !filter.all && filter.last > ENTRIES_MAX {
         let message = format!("--last shows at most {ENTRIES_MAX} entries; --all shows all");
         return Err(Failure::misuse(Rule::Limits, message));
     }
-    check_names(&desk, &filter.which)?;
+    check_names(&context, &filter.which)?;
     let asked = TrailQuery {
         limit: Some(if filter.all { ENTRIES_MAX } else { filter.last }),
         last: !filter.all,

@@ -82,7 +82,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_level_is_refused() {
+    fn unknown_levels_are_refused() {
         for bad in ["loud", "althing_engine=", "althing=debug=info"] {
             assert!(Filter::parse(bad).is_err(), "{bad}");
         }

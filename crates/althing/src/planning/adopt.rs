@@ -26,7 +26,7 @@ pub(crate) fn adopt(
 ) -> Result<Vec<String>, Failure> {
     let report = planning.look(engine)?;
     let mut refused = Vec::new();
-    for path in report.edited.iter().chain(&report.strangers) {
+    for path in report.edited.iter().chain(&report.unknown) {
         let text = match planning.read(path) {
             Ok(text) => text.unwrap_or_default(),
             Err(failure) => {
@@ -34,7 +34,7 @@ pub(crate) fn adopt(
                 continue;
             }
         };
-        if let Some(why) = unreadable(path, &text, report.strangers.contains(path)) {
+        if let Some(why) = unreadable(path, &text, report.unknown.contains(path)) {
             refused.push(format!("{path}: {why}"));
             continue;
         }

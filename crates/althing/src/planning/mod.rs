@@ -60,7 +60,7 @@ pub(crate) struct Report {
     /// Those that do not say what is true now; the next command sees to them.
     pub(crate) behind: Vec<String>,
     /// Those that nothing in the trail stands behind.
-    pub(crate) strangers: Vec<String>,
+    pub(crate) unknown: Vec<String>,
     /// Paths that cannot be used because something else is in the place of the file, and why.
     pub(crate) blocked: Vec<String>,
 }
@@ -259,7 +259,7 @@ impl Planning {
         let files = planning::all(state);
         let paths = files.iter().filter_map(|file| planning::file(state, file));
         let known: BTreeSet<String> = paths.map(|(path, _)| path).collect();
-        for path in self.strangers(&known)? {
+        for path in self.unknown_files(&known)? {
             // Anything but a file was not written by us.
             let Ok(there) = self.read(&path) else { continue };
             let is = Digest::of(there.as_deref());
@@ -322,14 +322,14 @@ impl Planning {
                 Grown::Edited => report.edited.push(path),
             }
         }
-        report.strangers = self.strangers(&known)?;
+        report.unknown = self.unknown_files(&known)?;
         // A claim that is over and a file that was never one look the same but for the record.
         let own = |path: &String| {
             let is = self.read(path).ok().flatten();
             self.records.knows(path, &Digest::of(is.as_deref()))
         };
-        let (own, strange) = report.strangers.into_iter().partition(own);
-        (report.behind, report.strangers) = ([report.behind, own].concat(), strange);
+        let (own, strange) = report.unknown.into_iter().partition(own);
+        (report.behind, report.unknown) = ([report.behind, own].concat(), strange);
         Ok(report)
     }
 
@@ -346,8 +346,8 @@ impl Planning {
         })
     }
 
-    /// Files where ours are that are not ours.
-    fn strangers(&self, known: &BTreeSet<String>) -> Result<Vec<String>, Failure> {
+    /// Files in our folders that were not written by us.
+    fn unknown_files(&self, known: &BTreeSet<String>) -> Result<Vec<String>, Failure> {
         let mut found = Vec::new();
         for folder in [planning::CAPSULES, planning::CLAIMS, planning::CONFLICTS] {
             let path = self.root.join(folder);

@@ -22,7 +22,7 @@ use crate::cli::{
     Ask, BoardArgs, MemoryCommand, MemoryContext, MemoryCreate, MemoryFind, MemoryHarvest,
     MemoryTransition, MemoryUpdate, MemoryWork, REMEMBERED, Remember,
 };
-use crate::desk::Desk;
+use crate::command_context::CommandContext;
 use crate::failure::{Failure, exit_code};
 use crate::naming::Naming;
 use crate::place::Place;
@@ -60,7 +60,7 @@ fn seen_here(place: &Place, mut args: Value) -> Result<Value, Failure> {
 
 /// Replaces a unique part of a session's id by the whole id. Sessions that ended are found too.
 /// Numbers, times and ages are left as they are.
-fn name_session(desk: &Desk<'_>, since: &mut Value) -> Result<(), Failure> {
+fn name_session(context: &CommandContext<'_>, since: &mut Value) -> Result<(), Failure> {
     let Some(text) = since.as_str() else { return Ok(()) };
     let is_other = text.trim_start_matches('#').bytes().all(|byte| byte.is_ascii_digit())
         || moment::read(text).is_some()
@@ -68,7 +68,7 @@ fn name_session(desk: &Desk<'_>, since: &mut Value) -> Result<(), Failure> {
     if is_other {
         return Ok(());
     }
-    let engine = desk.engine()?;
+    let engine = context.engine()?;
     let opened = TrailQuery {
         kinds: vec![althing_kernel::Kind::SessionOpened],
         limit: Some(ENTRIES_MAX),
@@ -84,12 +84,17 @@ fn name_session(desk: &Desk<'_>, since: &mut Value) -> Result<(), Failure> {
 }
 
 /// Does something, in the words of the command that was typed.
-fn call(desk: &Desk<'_>, verb: Verb, typed: Sheet, args: &Value) -> Result<Value, Failure> {
-    Verbs::new(&desk.context)?.call(verb, args).map_err(|failure| {
+fn call(
+    context: &CommandContext<'_>,
+    verb: Verb,
+    typed: Sheet,
+    args: &Value,
+) -> Result<Value, Failure> {
+    Verbs::new(&context.request)?.call(verb, args).map_err(|failure| {
         let way = memory::way(verb, &failure);
         // Programs get ids as everywhere; labels are for people.
-        let failure = told(failure).reworded(|message| {
-            if desk.out().json { typed.named(message) } else { typed.said(message) }
+        let failure = with_label(failure).reworded(|message| {
+            if context.out().json { typed.named(message) } else { typed.said(message) }
         });
         match way {
             Some(way) => failure.hint(typed.way_out(&way)),
@@ -98,8 +103,8 @@ fn call(desk: &Desk<'_>, verb: Verb, typed: Sheet, args: &Value) -> Result<Value
     })
 }
 
-/// A failure of a verb, under the name that this dialect has for it.
-fn told(failure: Failure) -> Failure {
+/// A failure of a verb, with the name that this dialect has for its kind.
+fn with_label(failure: Failure) -> Failure {
     let label = memory::kind(&failure);
     failure.labelled(label)
 }
@@ -181,19 +186,19 @@ pub(crate) fn run(app: &App, command: &MemoryCommand) -> Result<Outcome, Failure
         }
         MemoryCommand::Harvest(own) => (Verb::Harvest, lanes::harvest(own)),
     };
-    let desk = Desk::open_as_own(app)?;
-    let mut args = seen_here(&desk.project.place, given(&args))?;
+    let context = CommandContext::open_as_own(app)?;
+    let mut args = seen_here(&context.project.place, given(&args))?;
     if let Some(since) = args.get_mut("since") {
-        name_session(&desk, since)?;
+        name_session(&context, since)?;
     }
     let typed = sheet(verb);
-    let answer = call(&desk, verb, typed, &args)?;
+    let answer = call(&context, verb, typed, &args)?;
     show::answer(app, verb, typed, &answer)?;
     if answer["claim_status"] == "conflict" && answer["status"] == "partial" {
-        return Ok(Outcome::Told(exit_code(ErrorKind::Collision)));
+        return Ok(Outcome::Partial(exit_code(ErrorKind::Collision)));
     }
     if answer["status"] == "partial" {
-        return Ok(Outcome::Told(exit_code(ErrorKind::Refused)));
+        return Ok(Outcome::Partial(exit_code(ErrorKind::Refused)));
     }
     Ok(Outcome::Done)
 }
@@ -314,9 +319,9 @@ pub(crate) fn remember(app: &App, own: &Remember) -> Result<(), Failure> {
         data["related_paths"] = own.paths.clone().into();
     }
     let args = json!({ "entity": remembered(&own.kind)?, "data": data });
-    let desk = Desk::open_as_own(app)?;
-    let args = seen_here(&desk.project.place, args)?;
-    let answer = call(&desk, Verb::Create, words::REMEMBER, &args)?;
+    let context = CommandContext::open_as_own(app)?;
+    let args = seen_here(&context.project.place, args)?;
+    let answer = call(&context, Verb::Create, words::REMEMBER, &args)?;
     show::answer(app, Verb::Create, words::REMEMBER, &answer)
 }
 
@@ -325,15 +330,15 @@ pub(crate) fn ask(app: &App, own: &Ask) -> Result<(), Failure> {
         "kind": "memory", "query": own.question, "path": own.path, "maxItems": own.limit,
         "matching": true,
     });
-    let desk = Desk::open_as_own(app)?;
-    let args = seen_here(&desk.project.place, given(&args))?;
-    let answer = call(&desk, Verb::Context, words::ASK, &args)?;
+    let context = CommandContext::open_as_own(app)?;
+    let args = seen_here(&context.project.place, given(&args))?;
+    let answer = call(&context, Verb::Context, words::ASK, &args)?;
     show::answer(app, Verb::Context, words::ASK, &answer)
 }
 
 pub(crate) fn board(app: &App, own: &BoardArgs) -> Result<(), Failure> {
     let kind = if own.summary { "board_summary" } else { "board" };
-    let desk = Desk::open_as_own(app)?;
-    let answer = call(&desk, Verb::Context, words::BOARD, &json!({ "kind": kind }))?;
+    let context = CommandContext::open_as_own(app)?;
+    let answer = call(&context, Verb::Context, words::BOARD, &json!({ "kind": kind }))?;
     show::answer(app, Verb::Context, words::BOARD, &answer)
 }

@@ -334,7 +334,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_said_to_be_typed_can_be() {
+    fn options_named_in_messages_exist() {
         let all = verbs().map(sheet).chain([ASK, REMEMBER, BOARD]);
         for own in all {
             let mut command = Cli::command();

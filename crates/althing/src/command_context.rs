@@ -32,30 +32,30 @@ const ROOT: &str = "root";
 const OF_AGENT: &str = "agent:";
 
 /// The context of a command: that of the project, with the settings and the output.
-pub(crate) struct Desk<'a> {
+pub(crate) struct CommandContext<'a> {
     pub(crate) app: Cow<'a, App>,
     pub(crate) project: Arc<Project>,
-    pub(crate) context: ProjectContext,
+    pub(crate) request: ProjectContext,
 }
 
 /// The part of an answer that a question leads to.
 macro_rules! answered {
-    ($desk:expr, $query:expr, $variant:ident) => {
-        match $desk.ask(&$query)? {
+    ($context:expr, $query:expr, $variant:ident) => {
+        match $context.ask(&$query)? {
             Answer::$variant(found) => Ok(found),
             other => Err(Failure::unexpected(&other)),
         }
     };
 }
 
-impl<'a> Desk<'a> {
+impl<'a> CommandContext<'a> {
     /// The project, which has to be there. Without a name one may read, and change nothing.
     pub(crate) fn open(app: &'a App) -> Result<Self, Failure> {
         let project = Arc::new(app.project()?);
         let (own, by) = (project.clone(), app.clone());
         let caller =
             Caller::new(project.asker()?, Box::new(move |engine: &Engine| own.client(&by, engine)));
-        Desk::of(Cow::Borrowed(app), project, caller, false)?.opened()
+        CommandContext::of(Cow::Borrowed(app), project, caller, false)?.opened()
     }
 
     /// The same for dialects in which nobody is nameless: without a name one is the HAID of this
@@ -69,17 +69,17 @@ impl<'a> Desk<'a> {
                 Caller::new(set, Box::new(move |engine: &Engine| own.client(&by, engine)))
             }
         };
-        Desk::of(Cow::Borrowed(app), project, caller, false)?.opened()
+        CommandContext::of(Cow::Borrowed(app), project, caller, false)?.opened()
     }
 
     /// The same, with the HAID derived only when something is changed, because look-ups are many.
     pub(crate) fn open_to_look_up(app: &'a App) -> Result<Self, Failure> {
-        Desk::to_look_up(Cow::Borrowed(app), false)?.opened()
+        CommandContext::to_look_up(Cow::Borrowed(app), false)?.opened()
     }
 
     /// The same for tools that need no setting up: the first write creates the project.
-    pub(crate) fn beginning(app: App) -> Result<Desk<'static>, Failure> {
-        Desk::to_look_up(Cow::Owned(app), true)
+    pub(crate) fn beginning(app: App) -> Result<CommandContext<'static>, Failure> {
+        CommandContext::to_look_up(Cow::Owned(app), true)
     }
 
     fn to_look_up(app: Cow<'a, App>, begins: bool) -> Result<Self, Failure> {
@@ -93,7 +93,7 @@ impl<'a> Desk<'a> {
             Ok(engine.client(engine.agent(&name)?, Signing::Each))
         };
         let caller = Caller::new(project.asker()?, Box::new(authenticate));
-        Desk::of(app, project, caller, begins)
+        CommandContext::of(app, project, caller, begins)
     }
 
     fn of(
@@ -109,13 +109,13 @@ impl<'a> Desk<'a> {
             _ => None,
         };
         let served = Arc::new(Served::new(project.setup(begins)).warning(&app.warnings));
-        let context = ProjectContext::new(served, caller.in_session(session));
-        Ok(Desk { app, project, context })
+        let request = ProjectContext::new(served, caller.in_session(session));
+        Ok(CommandContext { app, project, request })
     }
 
     /// The same, unless the project is not there.
     fn opened(self) -> Result<Self, Failure> {
-        self.context.opened()?;
+        self.request.opened()?;
         Ok(self)
     }
 
@@ -124,27 +124,27 @@ impl<'a> Desk<'a> {
     }
 
     pub(crate) fn now(&self) -> Timestamp {
-        self.context.now()
+        self.request.now()
     }
 
     /// The project, opened.
     pub(crate) fn engine(&self) -> Result<Engine, Failure> {
-        self.context.engine()
+        self.request.engine()
     }
 
     /// The content of the project.
     pub(crate) fn blobs(&self) -> Blobs {
-        self.context.blobs()
+        self.request.blobs()
     }
 
     /// Remembers content that was brought along.
     pub(crate) fn bring(&self, blob: Blob) -> Content {
-        self.context.bring(blob.clone());
+        self.request.bring(blob.clone());
         blob.into()
     }
 
     fn viewer(&self) -> Option<&Principal> {
-        self.context.principal()
+        self.request.principal()
     }
 
     /// Says so if there is no such person: an empty answer would be no answer.
@@ -161,17 +161,17 @@ impl<'a> Desk<'a> {
         if let Some(Principal::User(user)) = self.viewer() {
             self.known_user(user)?;
         }
-        self.context.ask(query)
+        self.request.ask(query)
     }
 
     /// Whoever asks, authenticated.
     pub(crate) fn client(&self) -> Result<Client, Failure> {
-        self.context.client()
+        self.request.client()
     }
 
     /// Issues a command.
     pub(crate) fn order(&self, command: Command) -> Result<Reply, Failure> {
-        self.context.execute(command)
+        self.request.execute(command)
     }
 
     /// The run that goes on, if one does.
@@ -228,7 +228,7 @@ impl<'a> Desk<'a> {
 }
 
 /// Looking up names and ids.
-impl Desk<'_> {
+impl CommandContext<'_> {
     /// The workspaces that can be meant: those one may read, and those one may write to.
     pub(crate) fn workspace_naming(&self) -> Result<Naming, Failure> {
         let all = self.workspaces(WorkspaceList::default())?;
@@ -356,7 +356,7 @@ impl Desk<'_> {
 }
 
 /// Where one acts.
-impl Desk<'_> {
+impl CommandContext<'_> {
     /// The workspace one says to act in.
     pub(crate) fn acting_in(&self) -> Result<Option<WorkspaceId>, Failure> {
         let said = self.project.settings.workspace.value.as_deref();
