@@ -7,7 +7,7 @@ use std::ffi::OsString;
 type Case<'a> = (&'a [&'a str], i32, &'a str);
 
 #[test]
-fn what_cannot_be_used_is_refused_by_name_and_changes_nothing() {
+fn bad_arguments_are_refused_by_name_and_change_nothing() {
     let project = Sandbox::new();
     project.claim("alice", "held");
     let long_surface = "x/".repeat(600);
@@ -73,7 +73,7 @@ fn what_cannot_be_used_is_refused_by_name_and_changes_nothing() {
         (&["nonsense"], 2, "unrecognized subcommand"),
         (&["status", "--project", "no-such-folder"], 2, "not a folder"),
         (&["status", "--store", "postgres://x"], 2, "sqlite:PATH"),
-        (&["status", "--store", "sqlite:no-such.db"], 1, "no store"),
+        (&["status", "--store", "sqlite:no-such.db"], 1, "no-such.db does not exist"),
         (&["release", "held", "--force", "--as", "bob"], 2, "reason"),
         (&["release", "held", "--force", "--reason", "r", "--as", "bob"], 1, "no right"),
     ];

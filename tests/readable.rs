@@ -10,7 +10,7 @@ const WIDTH: usize = 80;
 /// Words that are at least this long stay whole: names of agents, paths, content and commands are
 /// needed to act. Only a line that has such a word may be longer than [`WIDTH`].
 const WHOLE_WORD: usize = 40;
-/// What ids begin with, and how many characters follow.
+/// The prefixes of ids, and the number of characters that follow.
 const KINDS: [&str; 9] =
     ["lease_", "ws_", "env_", "right_", "sig_", "cp_", "graph_", "task_", "gate_"];
 const NUMBER_CHARS: usize = 26;

@@ -18,7 +18,7 @@ fn claim(surface: &str) -> Value {
     json!({ "surfaces": [surface], "task": "T" })
 }
 
-/// What there is of a store afterwards, and who was told that they hold a surface of it.
+/// The claims that are left in a store, and the holders that got a positive answer.
 struct Contest {
     by_host: Vec<String>,
     by_hand: Vec<String>,

@@ -1,5 +1,4 @@
-//! What people are told at the command line: what they typed by its name, what helps, how much there
-//! is, and what is new.
+//! Output of `althing memory` for people: options by their names, hints, counts of cut lists, and news.
 
 use super::{agent, create, refused};
 use crate::support::{Ran, Sandbox};
@@ -66,7 +65,7 @@ fn mistakes_at_the_command_line_name_what_was_typed() {
 }
 
 #[test]
-fn what_helps_is_said_in_words_that_can_be_typed() {
+fn hints_can_be_typed() {
     let project = Sandbox::new();
     let mut host = agent(&project, "alice");
     create(&mut host, "plan", json!({ "text": "one" }));
@@ -99,9 +98,9 @@ fn what_helps_is_said_in_words_that_can_be_typed() {
     assert_eq!(error["way_out"], "`bclaw_find {\"entity\":\"trap\"}` shows what there is.");
 }
 
-/// What an agent keeps to itself cannot be told from what is not there.
+/// A private record is answered like one that does not exist.
 #[test]
-fn what_is_private_is_refused_as_if_it_were_not_there() {
+fn a_private_record_is_refused_like_a_missing_one() {
     let project = Sandbox::new();
     let private = ["memory", "create", "trap", "mine", "--set", "visibility=private"];
     project.ok(&[&private[..], &["--as", "bob"]].concat());
@@ -205,7 +204,7 @@ fn news_is_told_once() {
     let (told, work) = news(&project, "consult");
     assert_eq!((told.as_slice(), &work["first_visit"]), (&[][..], &json!(false)), "{work}");
     create(&mut bob, "trap", json!({ "text": "new" }));
-    // What alice does herself hides nothing from her, and is no news to her.
+    // Alice's own changes hide no news from her, and are no news to her.
     project.ok(&["memory", "create", "plan", "hers", "--as", "alice"]);
     let told = project.ok(&["memory", "work", "consult", "--as", "alice"]).out;
     let section = told.split("New since you last looked").nth(1).unwrap();
@@ -245,7 +244,7 @@ fn one_thing_is_shown_in_lines_and_tables() {
 }
 
 #[test]
-fn what_is_left_out_is_said() {
+fn lists_say_what_they_leave_out() {
     let project = Sandbox::new();
     let mut host = agent(&project, "alice");
     assert_eq!(project.ok(&["memory", "find", "plan"]).out, "no plans\n");
@@ -276,7 +275,7 @@ fn what_is_left_out_is_said() {
 }
 
 #[test]
-fn what_is_piped_is_not_cut() {
+fn piped_output_is_not_cut() {
     let project = Sandbox::new();
     let long = "word ".repeat(40);
     project.ok(&["memory", "create", "trap", &long, "--as", "alice"]);

@@ -234,7 +234,7 @@ mod tests {
     }
 
     #[test]
-    fn what_breaks_off_is_said_to_be_broken() {
+    fn a_truncated_frame_is_reported() {
         use Framing::{Header, Line};
         check("Content-Length: 9\r\n\r\n{}", &[("Broken", Header)]);
         check("Content-Length: 9", &[("Broken", Header)]);
@@ -250,7 +250,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_too_long_is_skipped_and_reading_goes_on() {
+    fn a_frame_that_is_too_long_is_skipped() {
         let long = "x".repeat(MESSAGE_BYTES_MAX + 1);
         let input = format!("{long}\n{{}}\n");
         let found = all(input.as_bytes());

@@ -160,7 +160,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_served_is_answered() {
+    fn unusable_messages_get_an_error() {
         let deep = "[".repeat(100_000);
         for text in ["{", "nonsense", &deep, "\"open", "{\"a\":}"] {
             let expected = (Value::Null, -32700, "Parse error".to_owned());
@@ -181,7 +181,7 @@ mod tests {
     }
 
     #[test]
-    fn what_asks_for_nothing_gets_nothing() {
+    fn notifications_get_no_answer() {
         for text in [
             r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#,
             r#"{"jsonrpc":"2.0","method":"notifications/of/somebodys/own","params":[1]}"#,

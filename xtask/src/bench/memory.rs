@@ -118,7 +118,7 @@ fn measure(folder: &Path, setup: &Setup) -> Result<Measured, Failure> {
     Ok(Measured { work, memory, board, update, characters, first_ms })
 }
 
-/// Makes a project of a size, through the same door as everybody.
+/// Makes a project of a size, through the same tools that hosts use.
 fn fill(home: &Home, volume: &Volume) -> Result<(), Failure> {
     Engine::create(home, "bench", &Options::default())?;
     let engine = Engine::open(home, Options::default())?;
