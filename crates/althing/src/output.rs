@@ -297,16 +297,13 @@ fn times_from_now(text: &str, now: Timestamp) -> String {
     let (mut shown, mut rest) = (String::with_capacity(text.len()), text);
     while let Some((before, at, after)) = next_time(rest) {
         let told = from_now(at, now);
-        match before.strip_suffix(" until ") {
-            Some(before) => {
-                let word = if at.since(now) > Span::default() { "ends" } else { "ended" };
-                shown.push_str(&format!("{before}, which {word} {told}"));
-            }
-            None => {
-                shown.push_str(before);
-                shown.push_str(&told);
-            }
+        let lasting = before.strip_suffix(" until ");
+        shown.push_str(lasting.unwrap_or(before));
+        if lasting.is_some() {
+            let is_ahead = at.since(now) > Span::default();
+            shown.push_str(if is_ahead { ", which ends " } else { ", which ended " });
         }
+        shown.push_str(&told);
         rest = without_distance(after);
         if rest.len() < after.len() && rest.starts_with("; ") {
             // More was said in the parentheses.
