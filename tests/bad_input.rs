@@ -7,7 +7,7 @@ use std::ffi::OsString;
 type Case<'a> = (&'a [&'a str], i32, &'a str);
 
 #[test]
-fn what_cannot_be_used_is_refused_by_name_and_changes_nothing() {
+fn bad_arguments_are_refused_by_name_and_change_nothing() {
     let project = Sandbox::new();
     project.claim("alice", "held");
     let long_surface = "x/".repeat(600);
@@ -17,7 +17,7 @@ fn what_cannot_be_used_is_refused_by_name_and_changes_nothing() {
     too_many.extend(many.iter().map(String::as_str));
     let before = project.bytes_of_state();
     let cases: &[Case<'_>] = &[
-        (&["claim", "a"], 2, "who is asking"),
+        (&["claim", "a"], 2, "say who you are"),
         (&["claim", "--as", "bob"], 2, "SURFACE"),
         (&["claim", "", "--as", "bob"], 2, "empty"),
         (&["claim", "/etc/passwd", "--as", "bob"], 2, "absolute"),
@@ -31,9 +31,9 @@ fn what_cannot_be_used_is_refused_by_name_and_changes_nothing() {
         (&["claim", &long_surface, "--as", "bob"], 2, "1024"),
         (&too_many, 2, "256"),
         (&["claim", "a", "--as", "bob", "-m", &long_text], 2, "1000"),
-        (&["claim", "a", "--as", "bob", "--ttl", "0"], 2, "1 to"),
-        (&["claim", "a", "--as", "bob", "--ttl", "-5s"], 2, "1 to"),
-        (&["claim", "a", "--as", "bob", "--ttl", "31d"], 2, "2592000"),
+        (&["claim", "a", "--as", "bob", "--ttl", "0"], 2, "1s to 30d"),
+        (&["claim", "a", "--as", "bob", "--ttl", "-5s"], 2, "1s to 30d"),
+        (&["claim", "a", "--as", "bob", "--ttl", "31d"], 2, "1s to 30d"),
         (&["claim", "a", "--as", "bob", "--ttl", "99999999999999999999999999d"], 2, ""),
         (&["claim", "a", "--as", "bob", "--ttl", "soon"], 2, "length of time"),
         (&["claim", "a", "--as", "../bob"], 2, "not a name"),
@@ -73,7 +73,7 @@ fn what_cannot_be_used_is_refused_by_name_and_changes_nothing() {
         (&["nonsense"], 2, "unrecognized subcommand"),
         (&["status", "--project", "no-such-folder"], 2, "not a folder"),
         (&["status", "--store", "postgres://x"], 2, "sqlite:PATH"),
-        (&["status", "--store", "sqlite:no-such.db"], 1, "no store"),
+        (&["status", "--store", "sqlite:no-such.db"], 1, "no-such.db does not exist"),
         (&["release", "held", "--force", "--as", "bob"], 2, "reason"),
         (&["release", "held", "--force", "--reason", "r", "--as", "bob"], 1, "may not end"),
     ];
@@ -173,4 +173,41 @@ fn settings_that_cannot_be_used_are_refused_with_their_place() {
     assert_eq!(lease["ttl_s"], 420, "the environment wins over the file");
     let lease = project.json(&["claim", "c", "--as", "alice", "--ttl", "9m"]);
     assert_eq!(lease["ttl_s"], 540, "a flag wins over both");
+}
+
+/// Each mistake gets a hint that leads out of it, and not a list of commands for other mistakes.
+#[test]
+fn hints_fit_the_mistake() {
+    let project = Sandbox::new();
+    let cases: &[(&[&str], &str)] = &[
+        (&["claim", "src"], "Pass `--as NAME`"),
+        (&["claim", "src", "--as", "worker"], "Give another name"),
+        (&["claim", "src", "--ttl", "0s", "--as", "bob"], "A lease lasts from 1s to 30d"),
+        (&["claim", "src", "--ttl", "5x", "--as", "bob"], "`althing claim --help`"),
+        (&["release", "src", "--as", "bob"], "`althing claims`"),
+        (&["task", "show", "nosuch"], "`althing task list`"),
+        (&["workspace", "show", "nosuch"], "`althing workspace list`"),
+        (&["users", "show", "nobody"], "`althing users`"),
+        (&["task", "plan", "nosuch.json", "--as", "bob"], "Check the path."),
+        (&["trail", "show", "9999"], "`althing trail --last 1`"),
+        (&["trail", "--kind", "lease.nosuch"], "`althing trail stats --group-by kind`"),
+        (&["rules", "NOPE"], "`althing rules` lists all rules."),
+        (&["do", "nosuch"], "`althing do --list`"),
+        (&["do", "lease.open", "{}", "--as", "bob"], "`althing do --schema NAME`"),
+        (&["memory", "create", "nosuch", "x"], "`althing memory create --help`"),
+        (&["backup", "/nonexistent/a/b"], "the one above it has to exist"),
+        (&["backup", "--restore", "/nonexistent"], "`althing backup FOLDER`"),
+        (&["--project", "/nonexistent", "status"], "`--project DIR`"),
+    ];
+    for (args, hint) in cases {
+        let ran = project.run(args);
+        assert_ne!(ran.code, Some(0), "{args:?}: {ran:?}");
+        let last = ran.err.lines().last().unwrap_or_default();
+        assert!(last.contains(hint), "{args:?}: {}", ran.err);
+        let told = project.run(&[*args, &["--json"]].concat());
+        assert_eq!(told.error()["way_out"], last.trim(), "{args:?}");
+    }
+    let ran = Sandbox::without_project().run(&["claims"]);
+    assert!(ran.err.contains("there is no project here"), "{ran:?}");
+    assert!(ran.err.contains("`althing init`"), "{ran:?}");
 }

@@ -28,7 +28,7 @@ fn put(project: &Sandbox, content: &[u8]) -> String {
     ran.out.trim_end().to_owned()
 }
 
-/// What `blob get` prints, which need not be text.
+/// The exit code and output of `blob get`, which need not be text.
 fn get(project: &Sandbox, name: &str) -> (Option<i32>, Vec<u8>) {
     let output = project.command().args(["blob", "get", name]).output().unwrap();
     (output.status.code(), output.stdout)
@@ -181,7 +181,7 @@ fn doctor_looks_at_content_even_if_the_trail_is_broken() {
 }
 
 #[test]
-fn what_the_trail_names_and_nobody_has_is_told() {
+fn missing_content_is_reported() {
     let project = Sandbox::new();
     project.ok(&["do", "run.start", "--as", "lead"]);
     let plan = r#"{"tasks":[{"key":"k","name":"n","description":{"text":"abc"}}]}"#;
@@ -265,7 +265,8 @@ fn an_export_names_content_and_does_not_carry_it() {
     assert_eq!(get(&other, &name).0, Some(1));
     assert!(other.run(&["doctor"]).out.contains(&name));
     for command in ["export", "import"] {
-        assert!(project.ok(&["trail", command, "--help"]).out.contains("althing backup"));
+        let help = project.ok(&["trail", command, "--help"]).out.replace('\n', " ");
+        assert!(help.contains("`althing backup` copies both"), "{help}");
     }
 }
 

@@ -1,4 +1,5 @@
-//! What the protocol asks for: the list of tests that show it, the page about it, the command.
+//! Conformance: the tests that show each requirement of the protocol, the page about them, and the
+//! command.
 
 pub(crate) mod tables;
 
@@ -13,7 +14,7 @@ fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
 
-/// What the tests say they show.
+/// The requirements that the tests say they show.
 fn shown() -> Shown {
     let mut shown = Shown::new();
     for Found { test, shows } in scan::project(&root()).unwrap() {
@@ -143,7 +144,7 @@ fn tests_are_named_as_libtest_names_them() {
 }
 
 #[test]
-fn what_a_test_shows_is_read_from_above_it() {
+fn requirements_are_read_from_the_comment_above_a_test() {
     let text = "mod inner {\n    /// Words.\n    /// Shows W-ID-01, W-ID-02.\n    /// Shows W-CLK-01.\n    \
                 #[cfg(unix)]\n    #[test]\n    fn one() {\n    }\n}\n\nproptest! {\n    /// Shows \
                 W-ID-03.\n    #[test]\n    fn two(x in any()) {\n    }\n}\n\n#[test]\n/// Shows \

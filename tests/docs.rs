@@ -255,7 +255,7 @@ fn every_page_is_of_one_kind() {
                 || place == Path::new("README.md")
                 || place == Path::new("tutorial.md");
         assert!(is_known, "docs/{} is in no folder of its kind", place.display());
-        // What a reader is shown to type is run, so it stands where sessions are run.
+        // Console sessions are run by tests, so they may only be on pages that are run.
         let has_session = text.contains("```console");
         let may = !place.starts_with("reference") && !place.starts_with("explanation");
         assert!(!has_session || may, "docs/{} shows a session that nothing runs", place.display());

@@ -49,7 +49,7 @@ impl Sandbox {
 
 /// Shows W-GT-01, W-GT-02, W-INT-20, W-INT-22.
 #[test]
-fn whoever_does_not_finish_in_time_fails_and_its_work_is_saved() {
+fn a_workspace_past_its_deadline_fails_and_its_work_is_saved() {
     let (project, _) = Sandbox::with_run();
     let id = project.recorded("bob", &[("src/a.rs", "half\n"), ("junk.txt", "x")]);
     let asked = ["workspace", "terminate", "agent:bob", "--grace", "2s", "--reason", "tonight"];
@@ -150,7 +150,7 @@ fn a_check_that_fails_stops_a_merge_before_it_is_decided() {
     project.commit();
     project.write("base.txt", "not committed\n");
     let first = project.done("bob", &[("src/first.rs", "one\n")]);
-    // What is committed, what was merged before and the work lie there; nothing else does.
+    // The folder has the committed files, earlier merges and this work, and nothing else.
     let looks = "test \"$(cat base.txt)\" = committed && test ! -e .git && ./run.sh > /dev/null";
     let met = project.accept(&first, &["--check", looks, "--check", "cat src/first.rs"]);
     assert_eq!((&met["status"], met["checks"].as_array().unwrap().len()), (&json!("closed"), 3));
@@ -215,7 +215,7 @@ fn a_check_ends_in_time_with_everything_it_began_and_its_folder_goes_away() {
     project.write("althing.toml", "[integrate]\ncheck_timeout = '1s'\n");
     let id = project.done("bob", &[("a", "x")]);
     let mark = project.path().join("still-there");
-    // What is left in the background would write this after a while.
+    // A process left in the background would write this file after a while.
     let slow = format!("(sleep 4; echo late > {}) & echo begun; sleep 30", mark.display());
     let started = Instant::now();
     let met = project.accept(&id, &["--check", &slow]);
@@ -233,7 +233,7 @@ fn a_check_ends_in_time_with_everything_it_began_and_its_folder_goes_away() {
     assert!(started.elapsed() < Duration::from_secs(50));
     let again = ["integrate", &id, "resolve", "--rework", "--resolution", "r", "--as", "alice"];
     project.ok(&again);
-    // What is left behind by a check that is done does not hold it up, either.
+    // A process that outlives its check does not delay it, either.
     let met = project.accept(&next, &["--check", "echo before; sleep 60 &"]);
     assert_eq!(
         (&met["status"], &met["checks"][0]["output"]),
@@ -253,7 +253,7 @@ fn a_check_ends_in_time_with_everything_it_began_and_its_folder_goes_away() {
 /// A link that is committed must not lead what is laid out somewhere else.
 #[cfg(unix)]
 #[test]
-fn what_is_laid_out_for_checks_stays_in_its_folder() {
+fn files_for_checks_stay_in_their_folder() {
     let (project, _) = Sandbox::with_run();
     let outside = tempfile::tempdir().unwrap();
     std::os::unix::fs::symlink(outside.path(), project.path().join("link")).unwrap();

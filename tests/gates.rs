@@ -1,4 +1,4 @@
-//! What people are told before and after they answer, through the real program.
+//! Gates through the real program: messages before and after a person answers.
 
 use crate::support::{Ran, Sandbox};
 use serde_json::Value;
@@ -140,7 +140,7 @@ fn many_answers_are_given_one_by_one_whatever_is_refused() {
 }
 
 #[test]
-fn what_people_say_is_shown_as_theirs() {
+fn messages_of_people_show_their_name() {
     let project = begun("off");
     project.ok(&["workspace", "create", "--agent", "bob", "--directive", "go", "--as", "lead"]);
     project.ok(&["inbox", "--take", "--as", "bob"]);
@@ -189,12 +189,12 @@ fn what_people_say_is_shown_as_theirs() {
     }
     let ran = project.run(&["trail", "--actor", "ada"]);
     assert_eq!(ran.code, Some(2), "{ran:?}");
-    says(&ran.err, &["`user:`"]);
+    says(&ran.err, &["`--actor user:NAME`"]);
     says(&project.ok(&["trail", "--actor", "user:ada"]).out, &["user:ada"]);
 }
 
 #[test]
-fn what_was_left_to_the_coordinator_is_found_by_it() {
+fn the_coordinator_finds_escalations_left_to_it() {
     let project = begun("off");
     let set = ["highway", "set", "--gate", "task_approval=on", "--wait", "task_approval=1s"];
     let otherwise = ["--fallback", "task_approval=escalate_to_coordinator"];

@@ -15,7 +15,7 @@ fn page(name: &str) -> String {
     std::fs::read_to_string(path).unwrap()
 }
 
-/// What is shown to be typed and printed, in order.
+/// The console sessions of a page, in order.
 fn console(text: &str) -> String {
     text.split("```console\n").skip(1).map(|rest| rest.split("```").next().unwrap()).collect()
 }

@@ -101,7 +101,7 @@ fn gate(project: &Sandbox) -> &'static str {
 
 /// Shows W-HH-05, W-HH-01.
 #[test]
-fn whoever_watches_the_gates_sees_every_change_at_once() {
+fn watching_gates_shows_every_change_at_once() {
     let project = begun("supervised");
     let mut command = project.command();
     command.args(["gate", "list", "--watch", "--json"]).stdout(Stdio::piped());
@@ -141,7 +141,7 @@ fn a_person_is_asked_and_answers_in_words_that_arrive() {
 }
 
 #[test]
-fn whoever_watches_escalations_sees_them_come_and_go() {
+fn watching_escalations_shows_them_come_and_go() {
     let project = begun("off");
     project.ok(&["workspace", "create", "--agent", "bob", "--directive", "go", "--as", "lead"]);
     project.ok(&["inbox", "--take", "--as", "bob"]);
@@ -163,7 +163,7 @@ fn whoever_watches_escalations_sees_them_come_and_go() {
 
 /// Shows W-HH-06, W-HH-33.
 #[test]
-fn what_nobody_answers_is_answered_by_the_fallback_in_time() {
+fn an_unanswered_gate_takes_its_fallback_in_time() {
     let project = begun("off");
     let set = [
         "highway",

@@ -251,7 +251,7 @@ fn a_purpose_cannot_forge_lines_for_others_to_read() {
 }
 
 #[test]
-fn what_was_claimed_literally_is_named_literally() {
+fn a_literal_claim_is_released_by_its_literal_name() {
     let project = Sandbox::new();
     let name = "app/[id]/page.tsx";
     std::fs::create_dir_all(project.path().join("app/[id]")).unwrap();
@@ -324,7 +324,7 @@ fn a_claim_can_wait_for_its_turn() {
 }
 
 #[test]
-fn what_is_said_closest_to_the_command_counts() {
+fn a_name_on_the_command_line_overrides_the_environment() {
     let project = Sandbox::new();
     project.login("ada");
     let run = |variables: &[(&str, &str)], args: &[&str]| {

@@ -2,8 +2,6 @@
 //! SQLite store and real git, as people and scripts use them.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a failed step is a failed test")]
 
-#[cfg(unix)]
-mod alike;
 mod bad_input;
 mod blobs;
 mod care;
@@ -12,6 +10,8 @@ mod demo;
 mod docs;
 mod drawings;
 mod ending;
+#[cfg(unix)]
+mod entry_points;
 mod faults;
 #[cfg(unix)]
 mod frugal;

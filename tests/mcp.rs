@@ -330,7 +330,7 @@ fn a_bad_header_swallows_no_request() {
 }
 
 #[test]
-fn what_was_asked_before_the_end_is_answered_in_order() {
+fn requests_before_the_end_of_input_are_answered_in_order() {
     let project = Sandbox::new();
     let mut input = String::new();
     for n in 0..50 {

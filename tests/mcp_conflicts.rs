@@ -57,7 +57,7 @@ fn indexes(project: &Sandbox) -> usize {
 }
 
 #[test]
-fn whoever_is_killed_while_raising_a_conflict_can_raise_it_again() {
+fn a_conflict_can_be_raised_again_after_a_kill() {
     for at in ["write-tree", "update-ref refs/heads/displaced/", "update-ref refs/heads/conflict/"]
     {
         let project = committed(&["src/x.rs"]);
@@ -185,7 +185,7 @@ fn work_in_other_work_trees_is_kept_too() {
 }
 
 #[test]
-fn what_is_not_checked_out_is_not_deleted() {
+fn files_that_are_not_checked_out_are_not_deleted() {
     let project = committed(&["src/x.rs", "src/gone.rs", "docs/a.md", "docs/b.md"]);
     git(&project, &["sparse-checkout", "set", "src"]);
     assert!(!project.path().join("docs/a.md").exists());
@@ -212,7 +212,7 @@ fn a_title_says_nothing_in_anothers_name() {
 }
 
 #[test]
-fn what_is_in_the_way_of_branches_is_named() {
+fn obstacles_to_branches_are_named() {
     let project = committed(&["a"]);
     let mut host = Host::named(&project, "cursor");
     for (branch, other) in [("conflict", "conflict"), ("displaced", "displaced")] {
@@ -243,7 +243,7 @@ fn what_is_in_the_way_of_branches_is_named() {
 }
 
 #[test]
-fn what_an_interrupted_attempt_kept_under_another_name_is_named() {
+fn branches_kept_by_an_interrupted_attempt_are_named() {
     let project = committed(&["src/x.rs"]);
     project.claim("bob", "src/**");
     project.write("src/x.rs", "then\n");

@@ -12,7 +12,7 @@ fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().unwrap()
 }
 
-/// What is in a folder that was installed to its end, from these requirements as they are now.
+/// A path in a folder of installed packages, if the installation is complete and up to date.
 fn installed(folder: &str, from: &str, path: &str) -> Option<PathBuf> {
     let folder = root().join("target/mcp").join(folder);
     let marker = std::fs::read_to_string(folder.join(".done")).unwrap_or_default();

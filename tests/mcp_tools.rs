@@ -513,7 +513,7 @@ fn the_list_of_tools_is_short() {
 }
 
 #[test]
-fn whatever_agents_are_handed_is_counted() {
+fn every_answer_to_an_agent_is_counted() {
     use althing_dialects::frugal::tokens::count;
     let project = Sandbox::new();
     let mut host = Host::named(&project, "cursor");

@@ -37,7 +37,7 @@ impl Sandbox {
         serde_json::from_str::<Value>(&text).unwrap()["symbols"].clone()
     }
 
-    /// What doctor says about the files.
+    /// The finding of `doctor` about the files.
     fn finding(&self) -> Value {
         let said = self.run(&["doctor", "--json"]).out;
         // If anything is bad, that is said after the findings.
@@ -206,7 +206,7 @@ fn the_files_are_where_the_environment_says() {
 }
 
 #[test]
-fn what_somebody_wrote_is_left_told_and_set_aside() {
+fn edits_of_planning_files_are_kept_reported_and_set_aside() {
     let sandbox = Sandbox::with_files();
     sandbox.does("symbol.set", &symbol("F1", "a"));
     sandbox.does("decision.append", &json!({ "title": "t", "body": "b" }));
@@ -236,7 +236,7 @@ fn what_somebody_wrote_is_left_told_and_set_aside() {
 }
 
 #[test]
-fn what_somebody_wrote_can_be_taken_over() {
+fn edits_of_planning_files_can_be_adopted() {
     let sandbox = Sandbox::with_files();
     sandbox.does("symbol.set", &symbol("F1", "a"));
     sandbox.does("fact.set", &json!({ "key": "old", "value": "1" }));
@@ -255,7 +255,7 @@ fn what_somebody_wrote_can_be_taken_over() {
     let capsule = sandbox.json(&["do", "capsule.get", r#"{"id":"w7"}"#]);
     assert_eq!(capsule["what"], "by\nhand");
     assert_eq!(sandbox.finding()["level"], "good", "{}", sandbox.finding());
-    // What cannot be taken over is set aside, not lost.
+    // An edit that cannot be adopted is set aside, not lost.
     sandbox.overwrite("ledger/agents.json", "{}");
     sandbox.overwrite("protocol/symbols.json", r#"{"symbols":{"F9":"new"}}"#);
     let done = sandbox.json(&["rebuild", "--adopt", "--as", "bob"]);
@@ -439,7 +439,7 @@ fn feed(child: &mut Child, agent: &str, count: usize) {
     }
 }
 
-/// What the files say is what the trail says, and no file is half of one.
+/// Checks that the files match the trail, and that none is half written.
 fn are_whole(sandbox: &Sandbox) {
     for (path, text) in sandbox.all_files() {
         let name = path.to_string_lossy();
@@ -455,7 +455,7 @@ fn are_whole(sandbox: &Sandbox) {
 }
 
 #[test]
-fn whoever_is_killed_while_writing_leaves_nothing_half_done() {
+fn a_kill_while_writing_leaves_no_half_written_file() {
     let sandbox = Sandbox::with_files();
     let mut seen_behind = false;
     for round in 0..12 {
@@ -481,7 +481,7 @@ fn whoever_is_killed_while_writing_leaves_nothing_half_done() {
     let before = sandbox.all_files();
     sandbox.ok(&["rebuild"]);
     for (path, text) in sandbox.all_files() {
-        // Whatever an agent does is a heartbeat; the file has those that were sent as such.
+        // Every act of an agent counts as a heartbeat; the file lists only those sent as heartbeats.
         let same = before.get(&path) == Some(&text) || path.ends_with("agents.json");
         assert!(same, "{} is not what the trail makes", path.display());
     }
@@ -576,7 +576,7 @@ fn beginning_again_and_again_mixes_nothing_up() {
 }
 
 #[test]
-fn what_a_restored_trail_does_not_know_is_not_in_the_files() {
+fn planning_files_follow_a_restored_trail() {
     let project = Sandbox::with_files();
     project.does("symbol.set", &json!({ "id": "A", "value": "a" }));
     project.ok(&["backup", "copy", "--keys"]);

@@ -10,7 +10,7 @@ const WIDTH: usize = 80;
 /// Words that are at least this long stay whole: names of agents, paths, content and commands are
 /// needed to act. Only a line that has such a word may be longer than [`WIDTH`].
 const WHOLE_WORD: usize = 40;
-/// What ids begin with, and how many characters follow.
+/// The prefixes of ids, and the number of characters that follow.
 const KINDS: [&str; 9] =
     ["lease_", "ws_", "env_", "right_", "sig_", "cp_", "graph_", "task_", "gate_"];
 const NUMBER_CHARS: usize = 26;
@@ -45,8 +45,18 @@ const LISTS: &[&[&str]] = &[
     &["highway", "show"],
     &["memory", "find", "plan"],
     &["memory", "find", "decision"],
+    &["memory", "find", "claim"],
+    &["memory", "find", "assignment"],
+    &["memory", "find", "message"],
+    &["memory", "get", "pln#1"],
+    &["memory", "get", "clm#1"],
+    &["memory", "get", "asgn#1"],
     &["memory", "context", "board"],
     &["memory", "context", "memory"],
+    &["memory", "context", "delta", "--since", "2h"],
+    &["memory", "coordinate", "summarize", "--as", "bob"],
+    &["memory", "work", "consult", "--as", "bob"],
+    &["memory", "work", "resume", "--as", "bob"],
     &["board"],
     &["ask", "purpose"],
     &["trail"],
@@ -104,6 +114,20 @@ fn populated() -> Sandbox {
     project.ok(&["send", "root", LONG, "--type", "query", "--as", worker]);
     project.ok(&["memory", "create", "plan", LONG, "--as", "bob"]);
     project.ok(&["remember", LONG, "--kind", "decision", "--as", "bob"]);
+    project.ok(&[
+        "memory",
+        "coordinate",
+        "assign",
+        LONG,
+        "--to",
+        worker,
+        "--allow-dirty",
+        "--as",
+        "bob",
+    ]);
+    for at in 0..7 {
+        project.ok(&["remember", &format!("{LONG} {at}"), "--as", lead]);
+    }
     project.ok(&["symbol", "set", "S1", LONG, "--as", "bob"]);
     project.ok(&["fact", "set", "a.fact", LONG, "--as", "bob"]);
     let log = ["tokens", "log", "--role", "worker", "--kind", "brief", "--tokens", "1200"];
@@ -162,6 +186,85 @@ fn lists_fit_eighty_columns_with_short_ids() {
         wrong.extend(whole_ids(&ran.out).into_iter().map(|id| format!("{args:?}: whole id {id}")));
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+/// Exact times in a text: `2026-11-16T17:37:47Z` or `2026-11-16 17:37:47`.
+fn exact_times(text: &str) -> Vec<&str> {
+    let shape = |byte: u8| if byte.is_ascii_digit() { b'0' } else { byte };
+    let is_time = |at: &usize| {
+        let own: Option<Vec<u8>> =
+            text.get(*at..*at + 19).map(|part| part.bytes().map(shape).collect());
+        own.is_some_and(|own| own == b"0000-00-00T00:00:00" || own == b"0000-00-00 00:00:00")
+    };
+    (0..text.len()).filter(is_time).map(|at| &text[at..at + 19]).collect()
+}
+
+/// Only the history and its pictures show dates.
+#[test]
+fn lists_show_times_as_seen_from_now() {
+    let project = populated();
+    for args in LISTS.iter().filter(|args| !matches!(args[0], "trail" | "view")) {
+        let ran = in_columns(&project, args, WIDTH);
+        let both = [ran.out.as_str(), ran.err.as_str()];
+        let times: Vec<&str> = both.into_iter().flat_map(exact_times).collect();
+        assert!(times.is_empty(), "{args:?}: {times:?}");
+    }
+    let shown = project.json(&["memory", "get", "clm#1"]);
+    assert!(!exact_times(&shown.to_string()).is_empty(), "programs get exact times: {shown}");
+    assert!(!whole_ids(&shown.to_string()).is_empty(), "programs get whole ids: {shown}");
+}
+
+/// Errors go by the same rules as answers, and programs get the whole ids.
+#[test]
+fn errors_have_short_ids_and_fit() {
+    let project = Sandbox::new();
+    project.claim("alice", "src");
+    project.ok(&["memory", "work", "consult", "--as", "bob"]);
+    project.ok(&["memory", "create", "plan", "Plan", "--as", "bob"]);
+    let release = ["memory", "transition", "clm#1", "released", "--as", "bob"];
+    let execute = ["memory", "work", "execute", "--scope", "src", "--as", "bob"];
+    for args in [
+        &["claim", "src/a", "--as", "bob"][..],
+        &["release", "src/a", "--as", "bob"],
+        &["memory", "complete-step", "pln#1", "9", "--as", "bob"],
+        &release,
+        &execute,
+    ] {
+        let ran = in_columns(&project, args, WIDTH);
+        assert_ne!(ran.code, Some(0), "{args:?}: {ran:?}");
+        let both = format!("{}\n{}", ran.out, ran.err);
+        assert_eq!(whole_ids(&both), Vec::<&str>::new(), "{args:?}");
+        assert_eq!(exact_times(&both), Vec::<&str>::new(), "{args:?}");
+        let long: Vec<&str> = both.lines().filter(|line| chars(line) > WIDTH).collect();
+        assert!(long.is_empty(), "{args:?}: {long:?}");
+    }
+    let refused = project.run(&["claim", "src/a", "--as", "bob", "--json"]);
+    let message = refused.error()["message"].clone();
+    assert_eq!(whole_ids(message.as_str().unwrap()).len(), 1, "{message}");
+}
+
+#[test]
+fn leases_and_sessions_are_named_by_their_short_ids() {
+    let project = Sandbox::new();
+    let lease = project.claim("alice", "src");
+    project.claim("alice", "docs");
+    let id = lease["lease"].as_str().unwrap();
+    let short = &id[id.len() - 6..];
+    assert!(project.ok(&["claims"]).out.contains(short));
+    project.ok(&["renew", short, "--ttl", "2h", "--as", "alice"]);
+    let other = project.run(&["release", short, "--as", "bob"]);
+    assert_eq!(other.code, Some(1), "{other:?}");
+    assert!(other.err.contains("held by agent:alice"), "{other:?}");
+    assert!(project.ok(&["release", short, "--as", "alice"]).out.contains("released src"));
+    let worked = project.json(&["memory", "work", "consult", "--as", "alice"]);
+    let session = worked["session_id"].as_str().unwrap();
+    let short = &session[session.len() - 6..];
+    let shown = project.ok(&["memory", "work", "consult", "--as", "alice"]).out;
+    assert!(shown.contains(&format!("session {short}")), "{shown}");
+    let claimed = project.json(&["claim", "lib", "--session", short, "--as", "alice"]);
+    assert_eq!(claimed["workspace"], session);
+    let delta = project.json(&["memory", "context", "delta", "--since", short, "--as", "alice"]);
+    assert_eq!(delta["since_session"], session, "{delta}");
 }
 
 #[test]

@@ -50,7 +50,7 @@ impl Sandbox {
         Writer::start(self, "victim").kill();
     }
 
-    /// What the trail says of recoveries.
+    /// The recoveries on the trail.
     #[track_caller]
     fn recoveries(&self) -> Vec<Value> {
         let all = self.entries().into_iter();
@@ -156,7 +156,7 @@ fn an_envelope_in_flight_arrives_before_anything_new_on_its_channel() {
     }
     assert!(!project.ok(&["inbox", "--as", "bob"]).out.contains("feedback"));
     project.crash();
-    // Whatever comes next on that channel comes after them.
+    // The next message on that channel comes after them.
     project.ok(&["send", &to, "third", "--type", "feedback", "--as", "alice"]);
     let done = project.recoveries();
     assert_eq!(done.len(), 1, "{done:?}");
@@ -241,10 +241,10 @@ fn half_a_budget_is_spent_after_a_crash_and_the_other_half_is_left() {
     assert_eq!(project.json(&["workspace", "show", id])["ended"], "budget_exceeded");
 }
 
-/// What was spent of a timeout before a crash stays spent.
+/// Time of a timeout that passed before a crash still counts.
 /// Shows W-REC-14.
 #[test]
-fn what_was_spent_before_a_crash_stays_spent() {
+fn time_before_a_crash_counts_towards_a_timeout() {
     let (project, _) = Sandbox::with_run();
     let id = project.worker("bob");
     std::thread::sleep(Duration::from_millis(50));
@@ -313,7 +313,7 @@ fn a_damaged_entry_halts_recovery_until_it_is_put_back() {
 
 /// Shows W-REC-02, W-REC-07, W-TRAIL-45.
 #[test]
-fn what_was_deleted_on_record_is_not_in_the_way_of_recovery() {
+fn pruned_archives_do_not_block_recovery() {
     let (project, _) = Sandbox::with_run();
     let bob = project.worker("bob");
     project.ok(&["workspace", "abort", &bob, "--as", "alice"]);

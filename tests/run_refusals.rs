@@ -1,4 +1,4 @@
-//! What goes wrong in a run, and what people and scripts are told then.
+//! Mistakes in a run, and the errors that people and scripts get.
 
 use crate::support::Sandbox;
 use serde_json::json;
@@ -29,7 +29,7 @@ fn a_worker_creates_nothing_and_leaves_nobody_behind() {
 
 /// Shows W-ID-07, W-ENV-23.
 #[test]
-fn what_is_not_there_is_refused_by_its_rule() {
+fn unknown_ids_are_refused_by_their_rule() {
     let (project, _) = Sandbox::with_run();
     project.worker("bob");
     for args in [
@@ -69,7 +69,7 @@ fn a_short_id_that_fits_several_names_them_all() {
         assert!(message.contains(id.as_str()), "{message}");
     }
     assert!(ran.error()["way_out"].as_str().unwrap().contains("more of the id"));
-    // What tables show can be pasted back.
+    // Ids from tables can be typed back.
     let list = project.ok(&["workspace", "list"]).out;
     let short: Vec<&str> =
         list.lines().skip(1).map(|line| line.split_whitespace().next().unwrap()).collect();
@@ -85,7 +85,7 @@ fn a_short_id_that_fits_several_names_them_all() {
 
 /// Shows W-CP-08.
 #[test]
-fn what_does_not_fit_the_state_names_what_would() {
+fn a_wrong_step_names_the_allowed_ones() {
     let (project, _) = Sandbox::with_run();
     let id = project.worker("bob");
     let (ran, rule) = project.refused(&["integrate", &id, "accept", "--as", "alice"]);

@@ -101,7 +101,7 @@ fn a_run_goes_from_a_plan_to_merged_work() {
     let blob = files["merged"][0]["content"].as_str().unwrap();
     assert_eq!(project.ok(&["blob", "get", blob]).out, "both\n");
 
-    // What needed both is ready now; the run ends once nothing is left.
+    // The task that depended on both is ready now; the run ends once no task is left.
     assert_eq!(project.json(&["task", "ready"])[0]["name"], "release");
     project.ok(&["task", "cancel", "release", "--reason", "later", "--as", "alice"]);
     project.ok(&["coordinator", "stop", "--as", "alice"]);
@@ -432,7 +432,7 @@ fn which_workspace_one_acts_in_is_a_setting() {
 }
 
 #[test]
-fn what_is_easily_overlooked_is_said() {
+fn easily_overlooked_consequences_are_mentioned() {
     let (project, _) = Sandbox::with_run();
     let create = ["workspace", "create", "--agent", "bob", "--directive", "do it", "--as", "alice"];
     project.ok(&create);

@@ -64,20 +64,20 @@ fn file(path: &Path, module: &str) -> Result<Vec<Found>, String> {
 /// The tests in the text of a module. An error begins with the number of its line.
 pub(crate) fn source(text: &str, module: &str) -> Result<Vec<Found>, String> {
     let mut reader = Reader { modules: vec![(0, module)], ..Reader::default() };
-    // Whatever stands above the end of a file stands above nothing.
+    // A comment at the end of a file belongs to no test.
     for (at, line) in text.lines().chain([""]).enumerate() {
         reader.take(line).map_err(|why| format!("{}: {why}", at + 1))?;
     }
     Ok(reader.found)
 }
 
-/// What was read of a module so far.
+/// The state of reading a module.
 #[derive(Default)]
 struct Reader<'a> {
     found: Vec<Found>,
     /// The modules around the line, each with the column it begins at.
     modules: Vec<(usize, &'a str)>,
-    /// What was said and marked directly above the line.
+    /// The requirements named directly above the line.
     shows: Vec<String>,
     is_test: bool,
 }

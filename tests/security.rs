@@ -305,7 +305,7 @@ fn a_refused_look_leaves_the_trail_sound_whoever_asked() {
     project.ok(&["backup", "copy"]);
 }
 
-/// What people decided is not undone by an older trail, unless one of them says so.
+/// Restoring an older trail undoes no decision of a person, unless a person asks for it.
 ///
 /// Shows W-USER-41, W-SEC-13.
 #[test]

@@ -48,7 +48,7 @@ const ALL: &[&str] = &["trail", "compact", "--older-than", "0s", "--json"];
 
 /// Shows W-TRAIL-40, W-TRAIL-43.
 #[test]
-fn what_ended_is_archived_and_everything_reads_as_before() {
+fn ended_workspaces_are_archived_and_read_as_before() {
     let (project, bob, carol) = one_ended();
     let export = project.ok(&["trail", "export"]).out;
     let (then, seq) = (project.entries(), project.entries().len());
@@ -122,7 +122,7 @@ fn what_ended_is_archived_and_everything_reads_as_before() {
 
 /// Shows W-TRAIL-42, W-TRAIL-45.
 #[test]
-fn what_ended_long_enough_ago_is_archived_in_passing() {
+fn old_workspaces_are_archived_without_being_asked() {
     let (project, _) = Sandbox::with_run();
     let bob = project.busy("bob", 3);
     let warm = |project: &Sandbox| project.json(&["trail", "tiers"])["tiers"][1]["entries"].clone();
@@ -266,7 +266,7 @@ fn archives_are_deleted_only_on_somebodys_word_and_after_their_retention() {
     assert!(project.kinds().contains(&"trail.pruned".to_owned()));
     let said = project.ok(&["trail", "verify"]).out;
     assert!(said.contains("deleted, on record: 1 archive"), "{said}");
-    // What is gone is gone, and says so; the rest goes on, even without a snapshot.
+    // A pruned archive is reported as missing; the rest works, even without a snapshot.
     std::fs::remove_dir_all(project.state().join("snapshots")).unwrap();
     project.claim("dave", "later");
     project.ok(&["trail", "--all", "--workspace", &bob]);

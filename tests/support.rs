@@ -14,7 +14,7 @@ pub(crate) struct Sandbox {
     folder: tempfile::TempDir,
 }
 
-/// What a run of the binary came to.
+/// The exit code and output of one run of the binary.
 #[derive(Debug)]
 pub(crate) struct Ran {
     pub(crate) code: Option<i32>,

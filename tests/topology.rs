@@ -53,7 +53,7 @@ fn every_structure_has_its_question() {
 
 /// Shows W-TASK-18, W-TOPO-02.
 #[test]
-fn what_a_task_needs_is_listed_and_handed_on_when_asked() {
+fn dependencies_of_a_task_are_listed_and_their_results_passed_on() {
     let (project, _) = Sandbox::with_run();
     let plan = json!({ "tasks": [{ "key": "grammar" }, { "key": "parser", "depends_on": ["grammar"] },
         { "key": "release", "depends_on": ["parser"] }] });

@@ -364,7 +364,7 @@ fn names_that_are_not_known_here_are_shown_as_they_are() {
 
 /// Shows W-TRAIL-35.
 #[test]
-fn who_answers_for_something_is_who_did_at_the_time() {
+fn an_entry_shows_its_owner_at_the_time() {
     let project = Sandbox::bare();
     let mut child = root_made("w").3;
     child["parent"] = json!("r");
@@ -402,7 +402,7 @@ fn who_answers_for_something_is_who_did_at_the_time() {
 
 /// Shows W-TRAIL-36.
 #[test]
-fn what_people_were_asked_is_shown_with_how_long_it_took() {
+fn questions_to_people_are_shown_with_the_time_they_took() {
     let project = Sandbox::bare();
     let gate = |id: &str, kind: &str| {
         let body = json!({ "gate_id": id, "gate_type": kind, "subject": "s", "workspace": null });
@@ -477,7 +477,7 @@ fn many_failures_of_one_sort_are_one_thing() {
     let shown = project.ok(&["status", "--least", "3"]).out;
     assert!(shown.contains("3 workspaces failed within") && shown.contains("3 or more alike"));
     assert_eq!(project.bytes_of_state(), before, "looking changes nothing");
-    // What several are refused for the same reason is one thing, too; who collides is not ill.
+    // The same refusal of several agents is one failure, too; a collision is none.
     for name in ["w0", "w1", "w2", "odd", "w0"] {
         project.refused(&["task", "retry", "nothing-1234", "--as", name]);
         project.claim("holder", "src");
@@ -495,13 +495,13 @@ fn many_failures_of_one_sort_are_one_thing() {
 }
 
 #[test]
-fn what_the_meter_was_told_is_what_a_run_cost() {
+fn the_cost_of_a_run_is_that_of_its_meters() {
     let (project, _) = Sandbox::with_run();
     project.planned(&["grammar", "parser"]);
     project.ok(&["task", "assign", "grammar", "--agent", "bob", "--as", "alice"]);
     project.ok(&["inbox", "--take", "--as", "bob"]);
     project.ok(&["meter", "report", "--tokens", "1200", "--cost", "0.03", "--as", "bob"]);
-    // What a checkpoint claims about the same work is not counted on top.
+    // Tokens that a checkpoint reports for the same work are not counted twice.
     project.report("bob", 1100, 30_000);
     // Where the meter was told nothing, the claim is all there is.
     project.ok(&["task", "assign", "parser", "--agent", "carol", "--as", "alice"]);

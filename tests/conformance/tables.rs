@@ -19,7 +19,7 @@ pub(crate) enum Keyword {
     Note,
 }
 
-/// What kind of reason stands in for a test, or beside it.
+/// The kind of a reason that is given instead of a test, or beside one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Kind {
@@ -31,7 +31,7 @@ pub(crate) enum Kind {
     Outside,
 }
 
-/// What is said about a requirement.
+/// A reason given for a requirement.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub(crate) struct Reason {
     pub(crate) kind: Kind,
@@ -54,7 +54,7 @@ pub(crate) struct Requirement {
 pub(crate) struct Area {
     pub(crate) title: String,
     pub(crate) requirements: Vec<Requirement>,
-    /// What the ids of its requirements begin with.
+    /// The prefix of the ids of its requirements.
     prefix: String,
 }
 
@@ -185,7 +185,7 @@ impl Tables {
 }
 
 impl Requirement {
-    /// What is wrong with what stands beside it.
+    /// The mistake in its reason or tests, if there is one.
     fn fault(&self) -> Option<String> {
         let kind = self.reason.as_ref().map(|reason| reason.kind);
         let why = match (kind, self.tests.first()) {

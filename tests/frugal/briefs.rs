@@ -47,7 +47,7 @@ fn a_brief_has_what_is_referred_to_and_nothing_else() {
 }
 
 #[test]
-fn what_leads_nowhere_is_shown_or_refused() {
+fn missing_references_of_a_brief_are_listed_or_refused() {
     let tools = furnished();
     let loose = tools.ok("heimdall-brief", &[BUILD, &["--symbols", "NOPE,F12"]].concat());
     assert!(loose.contains("  NOPE = <UNRESOLVED>\n"), "{loose}");

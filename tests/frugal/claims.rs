@@ -231,7 +231,7 @@ fn nobody_acts_for_a_sibling() {
     assert!(tools.ok("heimdall-claim", &["list"]).contains("src"), "it is held as before");
 }
 
-/// What ran out is told of, and is in the files no more.
+/// An expired claim is reported, and leaves the files.
 #[test]
 fn a_claim_that_ran_out_is_reaped() {
     let tools = Tools::new();

@@ -44,7 +44,7 @@ fn a_host_that_has_a_name_takes_no_other_hosts() {
         assert_eq!(error["rule"], "A-USE-04", "{told}");
     }
     assert_eq!(project.json(&["claims"]).as_array().unwrap().len(), 1);
-    // What it brings up itself is its own, also the next time.
+    // An identity that the host names itself stays its own, also in the next call.
     let own = json!({ "surfaces": ["b"], "task": "T", "client_identity": "cursor-tests" });
     cursor.done("make_claim", own);
     let freed = cursor.done("release_claim", json!({ "client_identity": "cursor-tests" }));
@@ -57,7 +57,7 @@ fn a_host_that_has_a_name_takes_no_other_hosts() {
 }
 
 #[test]
-fn whoever_is_revoked_takes_along_whom_it_started() {
+fn revoking_an_agent_revokes_those_it_started() {
     let tools = Tools::new();
     tools.project.login("ada");
     tools.ok("heimdall-haid", &["register"]);
@@ -79,7 +79,7 @@ fn whoever_is_revoked_takes_along_whom_it_started() {
 }
 
 #[test]
-fn whoever_is_set_to_be_somebody_registers_nobody_else() {
+fn a_server_with_a_fixed_agent_registers_no_other() {
     let tools = Tools::new();
     let other = format!("{}/windsurf", tools.own());
     tools.ok("heimdall-haid", &["register", "--haid", &other]);

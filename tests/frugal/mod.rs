@@ -2,8 +2,8 @@
 
 mod briefs;
 mod claims;
+mod commands;
 mod edges;
-mod house;
 mod ledger;
 mod messages;
 mod names;

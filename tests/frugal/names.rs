@@ -117,7 +117,7 @@ fn the_demo_builds_and_counts() {
         "error: --waves takes a number",
     );
     tools.fails("heimdall-protocol", &["demo", "--waves"], 1, "error: --waves needs a value");
-    // What is printed is the sum of what was built.
+    // The printed total is the sum of the parts.
     for way in ["v1, restated:", "v2, by refs:"] {
         let line = said.lines().find(|line| line.trim_start().starts_with(way)).unwrap();
         let (total, parts) = line.split_once(way).unwrap().1.split_once(" tokens (").unwrap();
@@ -149,7 +149,7 @@ fn files_kept_elsewhere_have_a_trail_of_their_own() {
 }
 
 #[test]
-fn what_would_be_dropped_unread_is_refused() {
+fn arguments_that_would_be_ignored_are_refused() {
     let tools = Tools::new();
     tools.ok("heimdall-capsule", &["write", "w1", "--what", "x"]);
     let own = tools.own();
@@ -191,7 +191,7 @@ fn errors_speak_of_what_was_typed() {
 }
 
 #[test]
-fn what_a_terminal_would_act_on_is_spelled_out() {
+fn control_characters_are_escaped() {
     let tools = Tools::new();
     let odd = "\u{1b}]0;owned\u{7}\u{9b}2J";
     let shown = "\\u{1b}]0;owned\\u{7}\\u{9b}2J";
@@ -217,7 +217,7 @@ fn what_a_terminal_would_act_on_is_spelled_out() {
 }
 
 #[test]
-fn what_is_refused_begins_no_files() {
+fn a_refused_command_creates_no_files() {
     let tools = Tools::without_project();
     tools.fails("heimdall-resolve", &["set", "", "v"], 2, "is no name here");
     assert!(!tools.project.path().join(".planning").exists());
@@ -226,7 +226,7 @@ fn what_is_refused_begins_no_files() {
 }
 
 #[test]
-fn what_is_looked_up_is_in_the_log() {
+fn look_ups_are_logged() {
     let tools = Tools::new();
     tools.ok("heimdall-resolve", &["set", "F1", "a\tb"]);
     tools.ok("heimdall-resolve", &["F1"]);

@@ -99,7 +99,7 @@ fn writing_renews_what_one_holds() {
     refused(&mut host, "bclaw_update", patch, "validation_error", &["transition"]);
 }
 
-/// What was written stays written, though a lease that was to be renewed with it is gone by then.
+/// A write succeeds even if the lease that it would renew has ended.
 #[test]
 fn a_renewal_that_fails_is_no_failure_of_what_was_written() {
     let project = Sandbox::new();

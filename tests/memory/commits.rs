@@ -99,7 +99,7 @@ fn a_phase_is_not_skipped_by_changing_the_record() {
     assert_eq!(own["result"]["loop"]["phase"], "bind", "{own}");
 }
 
-/// What a holder does renews what they hold, in the same commit.
+/// Any act of a holder renews their claims in the same commit.
 #[test]
 fn renewal_by_use_is_no_commit_of_its_own() {
     let project = Sandbox::new();

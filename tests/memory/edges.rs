@@ -1,4 +1,4 @@
-//! What is easily got wrong: who did it, who is meant, who sees it, and what is said of mistakes.
+//! Edge cases of the memory: authors, recipients, visibility, and errors.
 
 use super::{agent, create, find, get, refused, transition};
 use crate::mcp::Host;
@@ -305,9 +305,9 @@ fn steps_and_removals_are_repeated_without_harm() {
     }
 }
 
-/// What is private is for its author and for people; others neither read nor change it.
+/// A private record is for its author and for people; other agents neither read nor change it.
 #[test]
-fn what_is_private_is_shown_to_its_author_and_to_people() {
+fn private_records_are_shown_to_their_author_and_to_people() {
     let project = Sandbox::new();
     project.login("ada");
     let (mut alice, mut bob) = (agent(&project, "alice"), agent(&project, "bob"));
@@ -437,9 +437,9 @@ fn names_that_nobody_has_are_told() {
     assert!(warned[0].as_str().unwrap().contains("dan"), "{warned:?}");
 }
 
-/// What has been corrected says so wherever it is listed, and what nobody looked at for long too.
+/// Lists mark a record that is superseded, and one that nobody looked at for a long time.
 #[test]
-fn what_is_superseded_says_so() {
+fn superseded_records_are_marked() {
     let project = Sandbox::new();
     let mut host = agent(&project, "alice");
     let data = |text: &str| json!({ "text": text, "to": "bob", "narrative": "n" });
@@ -517,7 +517,7 @@ fn names_from_the_environment_are_names() {
     assert!(!project.path().join(&escape).exists());
 }
 
-/// What a host says of itself is kept for good, and so a key it put there is not.
+/// The trail keeps the name of a host, but not a secret in that name.
 #[test]
 fn a_key_in_a_hosts_name_is_not_kept() {
     let project = Sandbox::new();

@@ -1,5 +1,5 @@
-//! What is said of mistakes: plain words that name the argument or the field, and never a type of this
-//! program. Every verb is given values of every wrong sort.
+//! Errors about arguments name the argument or the field in plain words, never a type of this program.
+//! Every verb gets wrong values of every sort.
 
 use super::{agent, create, refused};
 use crate::mcp::Host;

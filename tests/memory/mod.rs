@@ -1,9 +1,9 @@
-//! What a project remembers, through hosts and through the command line.
+//! The shared memory, through hosts and through the command line.
 
 mod claims;
 mod commits;
-mod doors;
 mod edges;
+mod entry_points;
 mod mistakes;
 mod people;
 mod private;

@@ -1,5 +1,4 @@
-//! What people are told at the command line: what they typed by its name, what helps, how much there
-//! is, and what is new.
+//! Output of `althing memory` for people: options by their names, hints, counts of cut lists, and news.
 
 use super::{agent, create, refused};
 use crate::support::{Ran, Sandbox};
@@ -66,7 +65,7 @@ fn mistakes_at_the_command_line_name_what_was_typed() {
 }
 
 #[test]
-fn what_helps_is_said_in_words_that_can_be_typed() {
+fn hints_can_be_typed() {
     let project = Sandbox::new();
     let mut host = agent(&project, "alice");
     create(&mut host, "plan", json!({ "text": "one" }));
@@ -99,9 +98,9 @@ fn what_helps_is_said_in_words_that_can_be_typed() {
     assert_eq!(error["way_out"], "`bclaw_find {\"entity\":\"trap\"}` shows what there is.");
 }
 
-/// What an agent keeps to itself cannot be told from what is not there.
+/// A private record is answered like one that does not exist.
 #[test]
-fn what_is_private_is_refused_as_if_it_were_not_there() {
+fn a_private_record_is_refused_like_a_missing_one() {
     let project = Sandbox::new();
     let private = ["memory", "create", "trap", "mine", "--set", "visibility=private"];
     project.ok(&[&private[..], &["--as", "bob"]].concat());
@@ -123,19 +122,13 @@ fn a_conflict_says_who_holds_it_and_for_how_long() {
     let project = Sandbox::new();
     project.ok(&["memory", "work", "execute", "--scope", "src", "--as", "bob"]);
     let args = ["memory", "create", "claim", "mine", "--set", "scope=src/a"];
-    told_no(&project, &args, 3, &["bob holds src until 20", "(in 3h5", "Wait until then"]);
+    told_no(&project, &args, 3, &["bob holds src, which ends in 4 h", "Wait until then"]);
     let work = project.run(&["memory", "work", "execute", "--scope", "src/a", "--as", "alice"]);
     assert_eq!(work.code, Some(3));
-    assert!(work.out.contains("bob holds src until 20"), "{work:?}");
-    assert!(work.out.contains("(in 3h5"), "{work:?}");
+    assert!(work.out.contains("bob holds src, which ends in 4 h"), "{work:?}");
     project.ok(&["memory", "work", "consult", "--as", "carol"]);
     let lane = ["memory", "coordinate", "assign", "x", "--to", "carol", "--scope", "src/b"];
-    told_no(
-        &project,
-        &[&lane[..], &["--allow-dirty"]].concat(),
-        3,
-        &["bob", "until 20", "(in 3h5"],
-    );
+    told_no(&project, &[&lane[..], &["--allow-dirty"]].concat(), 3, &["bob", "ends in 4 h"]);
     let mut host = agent(&project, "alice");
     let data = json!({ "entity": "claim", "data": { "scope": "src/a" } });
     let error =
@@ -154,7 +147,7 @@ fn an_agent_with_a_haid_goes_by_it_in_refusals() {
     cursor.introduce("Cursor", "2025-11-25");
     cursor.done("bclaw_work", json!({ "intent": "execute", "scope": "src" }));
     let args = ["memory", "create", "claim", "mine", "--set", "scope=src/a"];
-    let ran = told_no(&project, &args, 3, &["/cursor holds src until"]);
+    let ran = told_no(&project, &args, 3, &["/cursor holds src, which ends"]);
     assert!(!ran.err.contains("+cursor"), "{}", ran.err);
     let error = project.run(&["memory", "transition", "clm#1", "released", "--as", "alice"]);
     assert_eq!(error.code, Some(1), "{error:?}");
@@ -174,8 +167,10 @@ fn lists_that_are_cut_say_how_much_there_is() {
         create(&mut bob, "message", json!({ "text": format!("note {n}"), "to": "alice" }));
     }
     let told = project.ok(&["memory", "work", "consult", "--as", "alice"]).out;
-    assert!(told.contains("Plans (5 of 23; `althing memory find plan` shows all)"), "{told}");
-    assert!(told.contains("Messages for you (5 of 7; `althing memory find message --to me`"));
+    assert!(told.contains("\nPlans (5 of 23)\n"), "{told}");
+    assert!(told.contains("\n`althing memory find plan` shows all\n"), "{told}");
+    assert!(told.contains("\nMessages for you (5 of 7)\n"), "{told}");
+    assert!(told.contains("\n`althing memory find message --to me` shows all\n"), "{told}");
     assert!(told.contains("FROM") && told.contains("bob"), "{told}");
     let told = project.ok(&["memory", "work", "consult", "--full", "--as", "alice"]).out;
     assert!(told.contains("\nPlans\n") && told.contains("\nMessages for you\n"), "{told}");
@@ -209,7 +204,7 @@ fn news_is_told_once() {
     let (told, work) = news(&project, "consult");
     assert_eq!((told.as_slice(), &work["first_visit"]), (&[][..], &json!(false)), "{work}");
     create(&mut bob, "trap", json!({ "text": "new" }));
-    // What alice does herself hides nothing from her, and is no news to her.
+    // Alice's own changes hide no news from her, and are no news to her.
     project.ok(&["memory", "create", "plan", "hers", "--as", "alice"]);
     let told = project.ok(&["memory", "work", "consult", "--as", "alice"]).out;
     let section = told.split("New since you last looked").nth(1).unwrap();
@@ -249,7 +244,7 @@ fn one_thing_is_shown_in_lines_and_tables() {
 }
 
 #[test]
-fn what_is_left_out_is_said() {
+fn lists_say_what_they_leave_out() {
     let project = Sandbox::new();
     let mut host = agent(&project, "alice");
     assert_eq!(project.ok(&["memory", "find", "plan"]).out, "no plans\n");
@@ -280,7 +275,7 @@ fn what_is_left_out_is_said() {
 }
 
 #[test]
-fn what_is_piped_is_not_cut() {
+fn piped_output_is_not_cut() {
     let project = Sandbox::new();
     let long = "word ".repeat(40);
     project.ok(&["memory", "create", "trap", &long, "--as", "alice"]);

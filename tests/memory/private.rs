@@ -1,4 +1,4 @@
-//! What is kept private: whoever may not see it cannot tell it from what is not there, at any door.
+//! Private records: others cannot tell them from records that do not exist, whichever way they ask.
 
 use super::{agent, create, find, get, refused};
 use crate::mcp::Host;
@@ -15,7 +15,7 @@ fn nameless(error: &Value, id: &str) -> String {
 }
 
 #[test]
-fn what_is_private_and_what_is_not_there_are_answered_alike() {
+fn private_and_missing_records_are_answered_alike() {
     let project = Sandbox::new();
     let (mut alice, mut bob) = (agent(&project, "alice"), agent(&project, "bob"));
     let own = json!({ "text": "the zebra lies", "visibility": "private", "tags": "zoo" });
@@ -112,7 +112,7 @@ fn only_its_author_or_a_person_says_who_sees_a_trap() {
     let (_, rule) = project.refused(&["do", "memory.update", &named, "--as", "bob"]);
     assert_eq!(rule, "A-MEM-06");
     assert_eq!(get(&mut bob, "trap", &id)["version"], 1, "nothing was changed");
-    // What is so already, and everything else, is for everybody to say.
+    // Setting the present visibility, and any other field, is open to everybody.
     bob.done("bclaw_update", seen("shared"));
     bob.done("bclaw_update", update(json!({ "severity": "high" })));
     alice.done("bclaw_update", seen("machine"));
@@ -146,7 +146,7 @@ impl Switching {
         answer["structuredContent"].clone()
     }
 
-    /// What somebody is told of the zebra, one way after the other.
+    /// Whether a viewer sees the zebra, for each way to ask.
     fn seen(&mut self, who: &str) -> Vec<bool> {
         let mut says = |tool: &str, args: Value| {
             self.done(who, tool, args).to_string().contains("the zebra lies")
@@ -163,7 +163,7 @@ impl Switching {
     }
 }
 
-/// What one server keeps between calls is not told to whoever asks next.
+/// A server leaks nothing that it keeps between calls to the next caller.
 #[test]
 fn one_server_shows_each_viewer_what_is_theirs() {
     let project = Sandbox::new();

@@ -1,4 +1,4 @@
-//! What is read, by the numbers of the protocol's cases.
+//! Reading the memory, by the numbers of the protocol's cases.
 
 use super::{agent, create, find, follow, get, refused, transition};
 use crate::mcp::Host;
@@ -104,7 +104,7 @@ fn consulting_opens_one_session_and_claims_nothing() {
 
 /// Case 6. Case 15. Case 19. Case 32.
 #[test]
-fn what_cannot_be_meant_is_answered_with_what_can() {
+fn an_unknown_value_is_answered_with_the_known_ones() {
     let project = Sandbox::new();
     let mut host = agent(&project, "alice");
     let intents = ["execute", "consult", "resume", "review"];
@@ -262,7 +262,7 @@ fn a_foreign_claim_is_reported_and_respected() {
 
 /// Case 12.
 #[test]
-fn what_is_tied_to_a_path_comes_first() {
+fn records_about_a_path_come_first() {
     let project = Sandbox::new();
     let mut host = agent(&project, "alice");
     let tied = json!({ "text": "mind the lexer", "related_paths": ["src/parser/**"] });
@@ -315,7 +315,7 @@ fn the_environment_and_the_board_are_read() {
 
 /// Case 18. A delta begins at an entry, a time or a session.
 #[test]
-fn what_changed_is_told() {
+fn a_delta_lists_changes_since_a_moment() {
     let project = Sandbox::new();
     let mut host = agent(&project, "alice");
     let old = create(&mut host, "plan", json!({ "text": "old" }));
@@ -404,7 +404,7 @@ fn filters_add_up() {
 
 /// Case 27. What programs noticed and are not sure of is hidden as well.
 #[test]
-fn what_is_old_or_unsure_is_hidden_and_counted() {
+fn imported_and_uncertain_records_are_hidden_and_counted() {
     let project = Sandbox::new();
     let mut host = agent(&project, "alice");
     create(&mut host, "trap", json!({ "text": "plain" }));

@@ -153,8 +153,7 @@ fn nothing_that_is_stored_goes_unread() {
     assert!(ran.err.contains(TOLD) && !ran.err.contains(KEY), "{ran:?}");
 }
 
-/// What is not known is named only as far as a name goes: a key that was given by mistake is not
-/// repeated, in no mode and by no verb.
+/// Errors about unknown names repeat no secret that was given by mistake, in any mode and by any verb.
 #[test]
 fn unknown_names_are_repeated_with_care() {
     let project = Sandbox::new();

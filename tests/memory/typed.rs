@@ -1,5 +1,5 @@
-//! What is typed and settles nothing, what cannot be typed, and how answers read: people are told in
-//! words of the command line.
+//! Messages of `althing memory` name options as they are typed: options without effect, wrong values,
+//! and answers.
 
 use super::{agent, create};
 use crate::support::Sandbox;
@@ -43,7 +43,7 @@ fn options_that_settle_nothing_are_named() {
         let told = format!("{}{}", ran.out, ran.err);
         assert!(told.contains(&format!("ignored: {words}")), "{typed}: {told}");
     }
-    // What means something is not named.
+    // Options that have an effect are not warned about.
     for typed in ["context memory --path src --query x --max-items 2", "work execute --ttl 2h"] {
         let args: Vec<&str> = ["memory"].into_iter().chain(typed.split(' ')).collect();
         let ran = project.run(&[&args[..], &["--as", "alice"]].concat());
@@ -97,7 +97,7 @@ fn told(project: &Sandbox, args: &[&str], words: &[&str], lacks: &[&str]) {
 }
 
 #[test]
-fn what_is_said_of_ids_and_options_can_be_typed() {
+fn ids_and_options_in_messages_can_be_typed() {
     let project = shared();
     let twice = &["pln#42 or", "lop#42 or", "pln_0000002a"][..];
     for (args, words) in [
@@ -108,7 +108,7 @@ fn what_is_said_of_ids_and_options_can_be_typed() {
         (&["complete-step", "trp#1", "stp_1"], "no id of a plan; write pln#42"),
         (&["find", "claim", "--plan", "foo"], "no id of a plan; write pln#42"),
         (&["loop", "get", "foo"], "no id of a loop; write lop#42"),
-        (&["get", "foo"], "no id; write one such as pln#42"),
+        (&["get", "foo"], "not the id of a record; write one such as pln#42"),
     ] {
         told(&project, &[&["memory"], args].concat(), &[words], twice);
     }

@@ -1,4 +1,4 @@
-//! What is written, by the numbers of the protocol's cases.
+//! Writing to the memory, by the numbers of the protocol's cases.
 
 use super::{agent, create, find, follow, get, refused, transition};
 use crate::mcp::Host;
@@ -47,7 +47,7 @@ fn the_least_of_each_kind_is_enough() {
     project.ok(&["trail", "verify", "--signatures"]);
 }
 
-/// What is to be seen right away, without giving back what is about to be looked at.
+/// Follows the hints of an answer, unless it made a claim, which a hint would release.
 fn follow_but_release(host: &mut Host, made: &Value) {
     if made["kind"] != "claim" {
         assert!(follow(host, made) > 0, "{made}");
@@ -110,7 +110,7 @@ fn an_author_is_always_somebody() {
 
 /// Case 34.
 #[test]
-fn what_is_missing_or_wrong_is_named_and_nothing_is_stored() {
+fn missing_or_wrong_fields_are_named_and_nothing_is_stored() {
     let project = Sandbox::new();
     let mut host = agent(&project, "alice");
     for (entity, data, word) in [
@@ -306,7 +306,7 @@ fn handoffs_are_accepted_closed_and_corrected() {
 
 /// Case 67.
 #[test]
-fn what_was_acknowledged_survives_a_kill() {
+fn acknowledged_writes_survive_a_kill() {
     let project = Sandbox::new();
     let mut server = Command::new(BINARY)
         .args(["mcp", "--dialect", "memory", "--as", "alice"])
@@ -346,7 +346,7 @@ fn what_was_acknowledged_survives_a_kill() {
     project.ok(&["trail", "verify"]);
 }
 
-/// What is over is put away; what goes on is not.
+/// Finished records are archived; open ones are not.
 #[test]
 fn things_are_archived_and_never_purged() {
     let project = Sandbox::new();

@@ -94,7 +94,7 @@ fn lanes_that_would_collide_are_named_before_anything_starts() {
     let apart = ["--lane-scope", "bob=src/a", "--lane-scope", "carol=src/b"];
     let done = team.memory("alice", &[&["coordinate", "assign", "Do it."][..], &apart].concat());
     assert_eq!(done["result"]["messages_sent"], 2);
-    // What is offered to bob is as good as his, though alice holds it.
+    // A scope offered to bob counts as his, though alice still holds the claim.
     let more = ["coordinate", "assign", "More.", "--to", "carol", "--scope", "src/a/x.rs"];
     let (_, error) = team.refused("alice", &more);
     assert_eq!(error["details"]["skipped"][0]["code"], "scope_already_claimed");
@@ -119,7 +119,7 @@ fn files_that_nobody_committed_are_not_handed_out() {
     team.memory("alice", &[&args[..], &["src/a", "--ref", "HEAD"]].concat());
     let done = team.memory("alice", &[&args[..], &["src/a", "--allow-dirty"]].concat());
     assert_eq!(done["status"], "ok");
-    // What only begins like a tool's folder is work.
+    // A folder whose name only begins like that of a tool is work.
     team.project.write(".github/workflows/ci.yml", "on: push\n");
     let (_, error) = team.refused("alice", &[&args[..], &[".github"]].concat());
     assert_eq!(error["details"]["files"], json!([".github/workflows/ci.yml"]));
@@ -367,7 +367,7 @@ fn work_without_a_path_waits_for_a_clean_tree() {
 
 /// A request that is repeated means what it meant, whatever changed around it.
 #[test]
-fn what_is_repeated_is_not_chosen_anew() {
+fn a_repeated_request_keeps_its_first_choice() {
     let team = Team::new(&["alice", "bob"]);
     let ask = ["coordinate", "consult", "What now?", "--request-id", "c1"];
     assert_eq!(team.memory("alice", &ask)["result"]["messages_sent"], 1);

@@ -107,7 +107,7 @@ fn the_answer_about_a_long_sequence_is_short() {
 }
 
 #[test]
-fn what_was_completed_is_not_given_out_again() {
+fn a_completed_plan_is_not_assigned_again() {
     let team = Team::new(&["alice", "bob"]);
     let plan = team.plan("one");
     let items = format!(r#"items=[{{"plan":"{plan}","rank":1}}]"#);

@@ -103,7 +103,7 @@ fn a_result_is_reported_once_and_integrated_once() {
     assert_eq!(lane.team.git_in(&lane.worktree, &["rev-parse", "HEAD"]), commit);
 }
 
-/// What fails for one lane is told of that one, and the others are taken in.
+/// An error in one lane is reported for that lane, and the others are harvested.
 #[test]
 fn a_lane_that_cannot_be_taken_in_holds_up_no_other() {
     let lane = Lane::new();
@@ -156,9 +156,9 @@ fn a_lane_that_failed_says_so_and_its_plan_stays_open() {
     assert!(lane.team.claims().is_empty(), "whoever gave up holds nothing");
 }
 
-/// What bob holds ends with his result, whoever takes it in, and the plan with it, in one commit.
+/// Harvesting bob's result ends his claim and the plan in one commit, whoever harvests it.
 #[test]
-fn what_its_agent_holds_ends_with_a_result_that_its_dispatcher_takes_in() {
+fn harvesting_a_result_ends_the_claims_of_its_agent() {
     for status in ["blocked", "failed", "completed"] {
         let lane = Lane::new();
         lane.team.moved("bob", &lane.id, "accepted");
@@ -334,7 +334,7 @@ fn a_result_that_was_taken_in_says_nothing_about_what_came_after() {
     assert_eq!(lane.harvest(&["--integrate"])["integrated"][0]["to"], "completed");
 }
 
-/// What a lane covers is settled by its offer: its agent cannot claim more and have it committed.
+/// The offer fixes the scope of a lane: its agent cannot claim more and have it committed.
 #[test]
 fn an_agent_does_not_widen_its_own_lane() {
     let lane = Lane::new();
@@ -366,10 +366,9 @@ fn a_broken_result_is_told_and_leaves_a_part_undone() {
     assert!(told.contains("LANE-RESULT.json, line 1") && !told.contains("struct"), "{told}");
 }
 
-/// What a worker committed itself is looked at as well, and nothing is committed where it would be
-/// on no branch or end what somebody began.
+/// Commits made by the worker are checked too. Nothing is committed on a detached head.
 #[test]
-fn what_a_worker_committed_lies_in_its_scope_too() {
+fn commits_of_a_worker_stay_in_its_scope() {
     let lane = Lane::new();
     let git = |args: &[&str]| lane.team.git_in(&lane.worktree, args);
     lane.write("src/b/y.rs", "fn y() { mine() }\n");
@@ -390,8 +389,8 @@ fn what_a_worker_committed_lies_in_its_scope_too() {
     assert_eq!(lane.harvest(&["--integrate"])["integrated"][0]["to"], "completed");
 }
 
-/// What a worker gave away is kept out of the trail, of the commit and of what is told; whoever takes the
-/// result in is told that there was something.
+/// A secret in a result is kept out of the trail, the commit and the answer; the answer warns about
+/// it.
 #[test]
 fn secrets_of_a_result_are_withheld() {
     let lane = Lane::new();

@@ -56,7 +56,7 @@ fn a_loop_goes_through_its_phases_and_rounds() {
 }
 
 #[test]
-fn what_changed_meanwhile_is_not_changed_and_what_is_repeated_happens_once() {
+fn a_loop_checks_versions_and_repeats_nothing() {
     let team = Team::new(&["alice", "bob", "carol"]);
     let id = opened(&team);
     let advance = ["loop", "advance", &id, "--expect-version", "1", "--request-id", "k"];
@@ -185,7 +185,7 @@ fn a_place_is_bound_to_work_and_goes_over_with_it() {
 }
 
 #[test]
-fn what_is_asked_in_a_loop_waits_for_its_answer() {
+fn a_question_in_a_loop_waits_for_its_answer() {
     let team = Team::new(&["alice", "bob", "carol"]);
     let id = opened(&team);
     let ask = |who: &str, rest: &[&str]| {
@@ -211,7 +211,7 @@ fn what_is_asked_in_a_loop_waits_for_its_answer() {
     assert_eq!(own, json!([]));
 }
 
-/// What is refused leaves nothing behind.
+/// A refused step changes nothing.
 #[test]
 fn a_refused_step_of_a_loop_does_nothing() {
     let team = Team::new(&["alice", "bob", "carol"]);

@@ -6,8 +6,8 @@ mod dispatch;
 mod harvest;
 mod loops;
 mod offers;
+mod output;
 mod sweep;
-mod told;
 
 use crate::support::{Ran, Sandbox};
 use serde_json::{Value, json};

@@ -226,7 +226,7 @@ fn the_progress_of_work_is_told_where_its_states_are() {
 }
 
 #[test]
-fn what_is_rerouted_is_offered_like_the_first_time_and_not_twice() {
+fn a_rerouted_assignment_is_offered_once() {
     let team = Team::new(&["alice", "bob", "carol"]);
     let offered = team.assigned(&["--scope", "src/a"]);
     let old = text(&offered, "assignment_id");

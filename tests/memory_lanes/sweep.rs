@@ -1,4 +1,4 @@
-//! What is silent is looked at before it is given up.
+//! Sweeps: a silent lane is examined before its assignment expires.
 
 use super::*;
 use std::time::Duration;
@@ -19,7 +19,7 @@ fn wait() {
 
 /// Case 80.
 #[test]
-fn whoever_changes_files_is_not_given_up() {
+fn an_agent_that_changes_files_keeps_its_assignment() {
     let team = Team::new(&["alice", "bob"]);
     let worktree = team.worktree("lane-a");
     let place = json!({ "worktree_path": worktree.to_str().unwrap(), "heartbeat_ttl_secs": 5 });
@@ -84,7 +84,7 @@ fn nothing_is_given_up_that_could_not_be_looked_at() {
     assert_eq!(swept["result"]["moved"], json!([]));
     assert!(swept["warnings"][0].as_str().unwrap().contains(&hidden), "{swept}");
     assert_eq!((status(&hidden).as_str(), status(&plain).as_str()), ("offered", "offered"));
-    // What is not carol's does not keep her from sweeping what is.
+    // Assignments of others do not keep carol from sweeping her own.
     team.memory("carol", &["sweep"]);
     assert_eq!((status(&hidden).as_str(), status(&plain).as_str()), ("offered", "expired"));
 }

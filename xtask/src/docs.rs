@@ -5,10 +5,10 @@
 
 use std::process::Command;
 
-use crate::Failure;
+use crate::Error;
 
 /// Runs the tests whose names end in `current`, with leave to write.
-pub(crate) fn run() -> Result<(), Failure> {
+pub(crate) fn run() -> Result<(), Error> {
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let status = Command::new(cargo)
         .args(["test", "--quiet", "--locked", "--workspace", "current"])

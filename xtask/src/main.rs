@@ -9,7 +9,7 @@ use clap::{Parser, Subcommand};
 use std::process::ExitCode;
 
 /// Anything that went wrong; a task has nobody to tell but the person who started it.
-pub(crate) type Failure = Box<dyn std::error::Error + Send + Sync>;
+pub(crate) type Error = Box<dyn std::error::Error + Send + Sync>;
 
 /// Tasks of the project: benchmarks, reports, generated documents.
 #[derive(Debug, Parser)]

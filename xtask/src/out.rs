@@ -1,12 +1,12 @@
-//! What a task prints.
+//! Output of the tasks.
 
 use serde::Serialize;
 use std::io::Write as _;
 
-use crate::Failure;
+use crate::Error;
 
 /// Prints a line.
-pub(crate) fn line(text: &str) -> Result<(), Failure> {
+pub(crate) fn line(text: &str) -> Result<(), Error> {
     Ok(writeln!(std::io::stdout().lock(), "{text}")?)
 }
 
@@ -17,12 +17,12 @@ pub(crate) fn note(text: &str) {
 }
 
 /// Prints a value as JSON.
-pub(crate) fn value<T: Serialize>(value: &T) -> Result<(), Failure> {
+pub(crate) fn value<T: Serialize>(value: &T) -> Result<(), Error> {
     line(&serde_json::to_string(value)?)
 }
 
 /// Prints a table with aligned columns.
-pub(crate) fn table(titles: &[&str], rows: &[Vec<String>]) -> Result<(), Failure> {
+pub(crate) fn table(titles: &[&str], rows: &[Vec<String>]) -> Result<(), Error> {
     let width = |text: &str| text.chars().count();
     let titles: Vec<String> = titles.iter().map(|&title| title.to_owned()).collect();
     let all = || std::iter::once(&titles).chain(rows);

@@ -7,7 +7,7 @@ use althing_kernel::workspace::meter::Amount;
 use crate::output::show_bytes;
 use crate::span::{parse_secs, show_secs};
 
-/// What amounts may end in, the longer ones first.
+/// Units that amounts may end in, the longer ones first.
 const UNITS: &[(&str, u64)] = &[
     ("KiB", 1 << 10),
     ("MiB", 1 << 20),
@@ -21,7 +21,7 @@ const COST_PLACES: usize = 6;
 /// How many characters a bar has.
 const BAR_WIDTH: u64 = 8;
 
-/// What people call a thing that is limited.
+/// The name people use for a limited resource.
 pub(crate) fn name(dimension: Dimension) -> &'static str {
     match dimension {
         Dimension::BandwidthLimit => "bandwidth",

@@ -1,10 +1,10 @@
-//! What every command needs: the project, the settings, the engine, and who is asking.
+//! The parts every command needs: the project, the settings, the engine and the caller.
 
 use althing_engine::{
     Client, Credential, Engine, EngineError, Home, Keyring, Options, Signing, Warnings, deployment,
 };
 use althing_kernel::text::Text;
-use althing_kernel::{Principal, Rule, UserId};
+use althing_kernel::{Principal, Rule, UserId, WorkspaceId, query};
 use althing_services::Setup;
 use std::io::{BufRead as _, IsTerminal as _, Read as _};
 use std::path::{Path, PathBuf};
@@ -13,6 +13,7 @@ use std::time::Duration;
 
 use crate::cli::Globals;
 use crate::error::Error;
+use crate::naming::Naming;
 use crate::output::Out;
 use crate::place::{self, Inside, Place};
 use crate::planning::{self, Planning};
@@ -107,8 +108,9 @@ impl App {
         if !std::io::stdin().is_terminal() {
             return Err(Error::misuse(
                 Rule::PersonNeedsCredential,
-                "a passphrase is asked for on a terminal; pass --passphrase-stdin to pipe it in",
-            ));
+                "there is no terminal to ask for the passphrase on",
+            )
+            .hint("Run it in a terminal, or pipe the passphrase in with `--passphrase-stdin`."));
         }
         rpassword::prompt_password(prompt)
             .map_err(|error| Error::usage(format!("cannot read the passphrase: {error}")))
@@ -165,7 +167,7 @@ impl Project {
         Ok(Engine::open(&self.home, self.options())?)
     }
 
-    /// Whoever is asking, authenticated.
+    /// The authenticated caller.
     pub(crate) fn client(&self, app: &App, engine: &Engine) -> Result<Client, Error> {
         // Nothing is done under a protection that somebody declared and that is not there.
         let deployment = &self.settings.deployment;
@@ -176,14 +178,27 @@ impl Project {
             Some(Asker::User(user)) => self.person(app, engine, &user),
             Some(Asker::Agent(name)) => {
                 let client = engine.client(engine.agent(&name)?, Signing::Each);
-                let client = client.in_session(self.settings.session.value.clone());
+                let client = client.in_session(self.session(engine)?);
                 Ok(client.warning(&app.warnings))
             }
-            None => Err(Error::misuse(Rule::WhoAreYou, "who is asking? no agent was named")),
+            None => {
+                Err(Error::misuse(Rule::WhoAreYou, "say who you are: `--as NAME` or `--user NAME`"))
+            }
         }
     }
 
-    /// Whoever is asking, for questions that need no proof of it.
+    /// The session to act in, if one is named: by its id, or by a unique part of it.
+    pub(crate) fn session(&self, engine: &Engine) -> Result<Option<WorkspaceId>, Error> {
+        let Some(text) = self.settings.session.value.as_deref() else { return Ok(None) };
+        let world = engine.world()?;
+        let open = query::sessions(&world.state, engine.moment(&world.state));
+        let naming = Naming::of(open.iter().map(|session| &session.workspace));
+        let meant = naming.find(text)?.unwrap_or(text);
+        let id = WorkspaceId::new(meant);
+        id.map(Some).map_err(|error| Error::usage(format!("--session {text:?}: {error}")))
+    }
+
+    /// The caller as named by the settings, for questions that need no authentication.
     pub(crate) fn asker(&self) -> Result<Option<Principal>, Error> {
         Ok(self.settings.asker()?.map(|asker| match asker {
             Asker::User(user) => Principal::User(user),
@@ -208,7 +223,7 @@ impl Project {
         Ok(keys.user(user, &app.passphrase(&format!("Passphrase of {user}: "))?))
     }
 
-    /// Whoever is asking, with a key that is here; for what is done while the store may be
+    /// The credential of the caller from a local key file, for work on a store that may be
     /// unreadable. Nobody in particular, if nobody was named.
     pub(crate) fn credential(&self, app: &App) -> Result<Option<Credential>, Error> {
         match self.settings.asker()? {

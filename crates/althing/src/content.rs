@@ -8,35 +8,35 @@ use althing_kernel::{Blob, Content};
 use serde::Deserialize;
 use std::path::Path;
 
-use crate::desk::Desk;
+use crate::command_context::CommandContext;
 use crate::error::Error;
 use crate::input;
 use crate::output::{one_line, show_bytes};
 
 /// Reads content. What comes from a file or from standard input may be anything, and large; it is
 /// stored at once.
-pub(crate) fn read(desk: &Desk<'_>, given: &str) -> Result<Content, Error> {
+pub(crate) fn read(context: &CommandContext<'_>, given: &str) -> Result<Content, Error> {
     if given == "-" {
-        let mut input = input::stdin(&desk.app, "the content")?;
-        return Ok(desk.bring(desk.blobs().put_reader(&mut input)?.blob));
+        let mut input = input::stdin(&context.app, "the content")?;
+        return Ok(context.bring(context.blobs().put_reader(&mut input)?.blob));
     }
     match given.strip_prefix('@') {
         // Text that begins so is written with two.
         Some(text) if text.starts_with('@') => Ok(Content::Text(text.into())),
-        Some(path) => of_file(desk, Path::new(path)),
+        Some(path) => of_file(context, Path::new(path)),
         None => Ok(Content::Text(given.into())),
     }
 }
 
 /// The content of a file.
-pub(crate) fn of_file(desk: &Desk<'_>, path: &Path) -> Result<Content, Error> {
-    Ok(desk.bring(put_file(&desk.blobs(), path)?.blob))
+pub(crate) fn of_file(context: &CommandContext<'_>, path: &Path) -> Result<Content, Error> {
+    Ok(context.bring(put_file(&context.blobs(), path)?.blob))
 }
 
 /// A message of one piece of content.
-pub(crate) fn payload(desk: &Desk<'_>, given: &str) -> Result<PayloadArg, Error> {
-    let content = read(desk, given)?;
-    Ok(PayloadArg { attachments: Vec::new(), content, format: None })
+pub(crate) fn payload(context: &CommandContext<'_>, given: &str) -> Result<PayloadArg, Error> {
+    let stored = read(context, given)?;
+    Ok(PayloadArg { attachments: Vec::new(), content: stored, format: None })
 }
 
 /// Stores the content of a file that somebody named.

@@ -19,7 +19,7 @@ pub(crate) fn summary(event: &Event) -> String {
 
 fn summarize(event: &Event) -> String {
     match event {
-        Event::ProjectCreated(body) => format!("{} ({})", body.name, body.project),
+        Event::ProjectCreated(body) => body.name.to_string(),
         Event::RuntimeRekeyed(body) => format!("now {}: {}", body.new_key.short(), body.reason),
         Event::RuntimeRestored(body) => format!(
             "put back from a copy in place of {} entries; epochs go on above {}",

@@ -1,4 +1,4 @@
-//! The command line of Althing: one of its doors.
+//! The command line of Althing.
 //!
 //! This crate is the only one that knows the terminal, the environment and the current folder.
 //! It reads what people and scripts type, hands it to the engine, and prints what comes back. It
@@ -7,14 +7,15 @@
 mod amounts;
 mod app;
 mod cli;
+mod command_context;
 mod commands;
 mod content;
-mod desk;
 mod drawing;
 mod error;
 mod event_summary;
 mod frugal;
 mod heimdall;
+mod hints;
 mod input;
 mod logging;
 mod moment;
@@ -46,8 +47,8 @@ fn main() -> ExitCode {
         return help_of_server();
     }
     let json_wanted = std::env::args_os().any(|arg| arg == "--json");
-    let cli = match cli::parse(arguments()) {
-        Ok(cli) => cli,
+    let (cli, typed) = match cli::parse(arguments()) {
+        Ok(parsed) => parsed,
         Err(error) => return misused(&error, json_wanted),
     };
     let app = app::App::new(cli.globals);
@@ -60,8 +61,8 @@ fn main() -> ExitCode {
     let shown = output::written(screen::finish());
     match done.and_then(|outcome| shown.map(|()| outcome)) {
         Ok(Outcome::Done) => ExitCode::SUCCESS,
-        Ok(Outcome::Told(code)) => ExitCode::from(code),
-        Err(failure) => app.out.report(&failure),
+        Ok(Outcome::Partial(code)) => ExitCode::from(code),
+        Err(failure) => app.out.report(&hints::fitting(failure, &typed)),
     }
 }
 
@@ -91,7 +92,7 @@ fn arguments() -> Vec<std::ffi::OsString> {
     [name].into_iter().chain(stands_for.iter().map(Into::into)).chain(given).collect()
 }
 
-/// What the parser of the command line could not use, or was asked to print.
+/// Prints a parse error, or the help or version that was asked for.
 fn misused(error: &clap::Error, json: bool) -> ExitCode {
     if json && error.use_stderr() {
         return output::Out::new(true).report(&Error::usage(error.to_string().trim()));

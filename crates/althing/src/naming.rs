@@ -2,6 +2,8 @@
 //!
 //! An id carries the time first and chance last, so endings differ soonest and are what is shown.
 
+use althing_dialects::memory::words::labelled;
+
 use crate::error::Error;
 
 /// The fewest characters that name anything.
@@ -79,26 +81,33 @@ pub(crate) fn short<T: ToString>(id: &T) -> String {
     short_ids(&id.to_string())
 }
 
+/// The short form of an id without a prefix, such as that of an entry or a project.
+pub(crate) fn short_number(id: &str) -> &str {
+    ending(id, SHOWN_MIN)
+}
+
 /// The short form of a content's name, which `blob get` takes in its place.
 pub(crate) fn short_blob<T: ToString>(name: &T) -> String {
     let name = name.to_string();
     name.get(..BLOB_CHARS).unwrap_or(&name).to_owned()
 }
 
-/// Shortens every id in a text to its ending, which any command takes in its place.
+/// Shortens every id in a text to its ending, and every id of a record to its label. Commands take
+/// both in place of the whole id. Different ids in one text keep different endings.
 pub(crate) fn short_ids(text: &str) -> String {
-    let mut shown = String::with_capacity(text.len());
     let is_part = |c: char| c.is_ascii_alphanumeric() || c == '_';
+    let naming = Naming::of(text.split(|c| !is_part(c)).filter(|word| is_id(word)));
+    let mut shown = String::with_capacity(text.len());
     let mut rest = text;
     while let Some(start) = rest.find(is_part) {
         let (between, from) = rest.split_at(start);
         let (word, after) = from.split_at(from.find(|c| !is_part(c)).unwrap_or(from.len()));
         shown.push_str(between);
-        shown.push_str(if is_id(word) { ending(word, SHOWN_MIN) } else { word });
+        shown.push_str(if is_id(word) { ending(word, naming.shown) } else { word });
         rest = after;
     }
     shown.push_str(rest);
-    shown
+    labelled(&shown)
 }
 
 /// Whether a word is an id as the runtime makes them: a kind, and 26 letters and digits.
@@ -169,6 +178,8 @@ mod tests {
             (format!("worker {id} for bob"), "worker mnpqrs for bob"),
             (format!("({id}, é)"), "(mnpqrs, é)"),
             ("ws_short lease_ task_0123".to_owned(), "ws_short lease_ task_0123"),
+            ("lop_00000001 has no slot 1".to_owned(), "lop#1 has no slot 1"),
+            (format!("{id} or {}", id.replace("jk", "kk")), "jkmnpqrs or kkmnpqrs"),
             (String::new(), ""),
         ] {
             assert_eq!(short_ids(&text), shown);
@@ -176,7 +187,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_shown_can_be_typed_back() {
+    fn short_ids_can_be_typed_back() {
         let naming = naming();
         for id in &naming.ids {
             let short = naming.short(id);

@@ -1,5 +1,6 @@
 //! Printing: data on standard output, everything else on standard error.
 
+use althing_dialects::memory::moment;
 use althing_engine::{Clock as _, SystemClock};
 use althing_kernel::query::Collision;
 use althing_kernel::refusal::Details;
@@ -143,6 +144,21 @@ impl Out {
         Ok(())
     }
 
+    /// A line as several that fit where lines are cut; those that continue it are indented.
+    fn fitted(self, line: &str) -> Vec<String> {
+        let own = line.len() - line.trim_start_matches(' ').len();
+        let indent = own.max(2);
+        let room = self.cut_at.saturating_sub(indent).max(WRAP_CHARS_MIN);
+        if table::shown_width(line) <= self.cut_at {
+            return vec![line.to_owned()];
+        }
+        let mut lines = table::wrap(&line[own..], room);
+        for (at, line) in lines.iter_mut().enumerate() {
+            line.insert_str(0, &" ".repeat(if at == 0 { own } else { indent }));
+        }
+        lines
+    }
+
     /// Prints a name and a value, which goes on below itself where it does not fit in one line.
     pub(crate) fn fact(self, name: &str, indent: usize, value: &str) -> Result<(), Error> {
         let room = self.width.saturating_sub(indent).max(WRAP_CHARS_MIN);
@@ -168,7 +184,8 @@ impl Out {
                 Some(_) => one_line(failure.message()),
                 None => failure.message().split('\n').map(one_line).collect::<Vec<_>>().join("\n"),
             };
-            let mut lines = vec![format!("error: {message} [{}]", failure.rule())];
+            let headline = format!("error: {} [{}]", readable(&message), failure.rule());
+            let mut lines: Vec<String> = headline.split('\n').map(str::to_owned).collect();
             match failure.refusal().map(|refusal| &refusal.details) {
                 Some(Details::Collisions(collisions)) => lines.extend(
                     collisions.iter().map(|collision| format!("  {}", describe(collision))),
@@ -178,7 +195,8 @@ impl Out {
                 }
                 _ => {}
             }
-            lines.push(format!("  {}", failure.way_out()));
+            lines.push(format!("  {}", readable(failure.way_out())));
+            let lines: Vec<String> = lines.iter().flat_map(|line| self.fitted(line)).collect();
             self.note(lines.join("\n"));
         }
         ExitCode::from(exit_code(failure.kind()))
@@ -268,6 +286,55 @@ pub(crate) fn from_now(at: Timestamp, now: Timestamp) -> String {
     }
 }
 
+/// A sentence for people: short ids, and times as seen from now.
+pub(crate) fn readable(text: &str) -> String {
+    times_from_now(&naming::short_ids(text), SystemClock.now())
+}
+
+/// A sentence with each exact time (`2026-11-16T17:37:47Z`) as seen from now. A time that says until
+/// when something lasts reads `which ends in 4 h`.
+fn times_from_now(text: &str, now: Timestamp) -> String {
+    let (mut shown, mut rest) = (String::with_capacity(text.len()), text);
+    while let Some((before, at, after)) = next_time(rest) {
+        let told = from_now(at, now);
+        let lasting = before.strip_suffix(" until ");
+        shown.push_str(lasting.unwrap_or(before));
+        if lasting.is_some() {
+            let is_ahead = at.since(now) > Span::default();
+            shown.push_str(if is_ahead { ", which ends " } else { ", which ended " });
+        }
+        shown.push_str(&told);
+        rest = without_distance(after);
+        if rest.len() < after.len() && rest.starts_with("; ") {
+            // More was said in the parentheses.
+            shown.push_str(" (");
+            rest = &rest[2..];
+        }
+    }
+    shown.push_str(rest);
+    shown
+}
+
+/// The first exact time in a text, with the text before and after it.
+fn next_time(text: &str) -> Option<(&str, Timestamp, &str)> {
+    let found = text.match_indices('Z').find_map(|(end, _)| {
+        let start = end.checked_sub("2026-11-16T17:37:47".len())?;
+        let stamp = text.get(start..=end).filter(|stamp| stamp.as_bytes()[10] == b'T')?;
+        Some((start, moment::read(stamp)?, end + 1))
+    });
+    found.map(|(start, at, end)| (&text[..start], at, &text[end..]))
+}
+
+/// The text after a time, without the distance that some messages add: ` (in 3h59m)`.
+fn without_distance(after: &str) -> &str {
+    let Some(inner) = after.strip_prefix(" (in ") else { return after };
+    match inner.find([';', ')']) {
+        Some(end) if inner[end..].starts_with(')') => &inner[end + 1..],
+        Some(end) => &inner[end..],
+        None => after,
+    }
+}
+
 /// A length of time in its one fitting unit, rounded.
 fn rounded(span: Span) -> String {
     let secs = span.micros().saturating_add(500_000) / 1_000_000;
@@ -316,7 +383,7 @@ mod tests {
     }
 
     #[test]
-    fn moments_are_told_from_now_in_one_unit() {
+    fn moments_are_shown_from_now_in_one_unit() {
         let now = Timestamp::from_micros(10_000_000_000_000);
         let after = |secs: u64| Timestamp::from_micros(now.micros() + secs * 1_000_000);
         let before = |secs: u64| Timestamp::from_micros(now.micros() - secs * 1_000_000);
@@ -331,6 +398,28 @@ mod tests {
             (after(30 * 86_400), "in 30 d"),
         ] {
             assert_eq!(from_now(at, now), told);
+        }
+    }
+
+    #[test]
+    fn exact_times_in_sentences_are_shown_from_now() {
+        let now = moment::read("2026-11-16T17:37:47Z").unwrap();
+        for (text, told) in [
+            ("it ends 2026-11-16T21:37:47Z", "it ends in 4 h"),
+            (
+                "bob holds lib until 2026-11-16T21:37:47Z (in 3h59m; clm#3)",
+                "bob holds lib, which ends in 4 h (clm#3)",
+            ),
+            (
+                "bob holds a until 2026-11-16T19:37:47Z (in 2h); al holds b until \
+                 2026-11-16T17:36:47Z (60s ago)",
+                "bob holds a, which ends in 2 h; al holds b, which ended 60 s ago (60s ago)",
+            ),
+            ("A to Z, until 2026Z", "A to Z, until 2026Z"),
+            ("é2026-11-16T17:37:47Z", "é0 s ago"),
+            ("", ""),
+        ] {
+            assert_eq!(times_from_now(text, now), told);
         }
     }
 

@@ -9,7 +9,7 @@ use crate::error::Error;
 /// Where things are, and why.
 #[derive(Clone, Debug)]
 pub(crate) struct Place {
-    /// What surfaces are relative to.
+    /// The project root, which surfaces are relative to.
     pub(crate) root: PathBuf,
     /// How the root was found.
     pub(crate) root_origin: &'static str,
@@ -25,7 +25,8 @@ impl Place {
         let start = std::path::absolute(start)
             .map_err(|error| Error::usage(format!("{}: {error}", start.display())))?;
         if !start.is_dir() {
-            return Err(Error::usage(format!("{} is not a folder", start.display())));
+            let failure = Error::usage(format!("{} is not a folder", start.display()));
+            return Err(failure.hint("Pass the folder of a project: `--project DIR`."));
         }
         let place = match git_folder(&start)? {
             // A project that was here before git came stays where it is.
@@ -79,7 +80,7 @@ pub(crate) fn real(path: &Path) -> PathBuf {
             Component::Prefix(_) | Component::RootDir => real.push(part),
             Component::Normal(name) => {
                 real.push(name);
-                // What is not there is its own name.
+                // A path that does not exist is used as it is written.
                 real = real.canonicalize().unwrap_or(real);
             }
         }

@@ -200,7 +200,7 @@ mod tests {
     }
 
     #[test]
-    fn what_fits_on_the_terminal_needs_no_pager() {
+    fn output_that_fits_the_terminal_needs_no_pager() {
         let missing = paged(&["/nowhere/pager"], 4);
         assert_eq!(printed(missing, &["one", "two"]), "one\ntwo\n");
     }

@@ -31,7 +31,8 @@ pub(crate) struct Setting<T> {
     pub(crate) origin: Origin,
 }
 
-/// What people commit with their project. Unknown keys are refused, so a typo is noticed.
+/// The settings file, which people commit with their project. Unknown keys are refused, so that typos
+/// are noticed.
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct File {
@@ -45,7 +46,7 @@ struct File {
     memory: Option<MemoryTable>,
 }
 
-/// What is remembered.
+/// `[memory]` in that file: settings of the shared memory.
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct MemoryTable {
@@ -83,14 +84,15 @@ pub(crate) const FILE_NAME: &str = "althing.toml";
 pub(crate) struct Settings {
     pub(crate) agent: Setting<Option<AgentName>>,
     pub(crate) user: Setting<Option<UserId>>,
-    pub(crate) session: Setting<Option<WorkspaceId>>,
+    /// As it was given: an id or a part of one, which is looked up later.
+    pub(crate) session: Setting<Option<String>>,
     /// As it was given: a part of an id, or another name for a workspace, is looked up later.
     pub(crate) workspace: Setting<Option<String>>,
     pub(crate) store: Setting<Option<PathBuf>>,
     pub(crate) lease_ttl: Setting<Ttl>,
     pub(crate) patience_secs: Setting<u64>,
     pub(crate) store_bytes_max: Setting<Option<u64>>,
-    /// What has to succeed on the result of a merge.
+    /// Commands that have to succeed on the result of a merge.
     pub(crate) checks: Setting<Vec<String>>,
     pub(crate) check_timeout_secs: Setting<u64>,
     /// Never, if there is none.
@@ -98,7 +100,7 @@ pub(crate) struct Settings {
     /// For ever, if there is none.
     pub(crate) archive_retention: Setting<Option<Span>>,
     pub(crate) deployment: Setting<Deployment>,
-    /// What is done about text to be remembered that looks like a secret.
+    /// How text that looks like a secret is treated when it is to be remembered.
     pub(crate) memory_secrets: Setting<Screening>,
 }
 
@@ -142,7 +144,8 @@ impl Settings {
         Ok(Settings {
             agent: agent.read_or(None, |text| agent_called(bare(text, "agent:")).map(Some))?,
             user: user.read_or(None, |text| UserId::new(bare(text, "user:")).map(Some))?,
-            session: session.read_or(None, |text| WorkspaceId::new(text).map(Some))?,
+            session: session
+                .read_or(None, |text| WorkspaceId::new(text).map(|_| Some(text.to_owned())))?,
             workspace: workspace
                 .read_or(None, |text| Ok::<_, std::convert::Infallible>(Some(text.to_owned())))?,
             store: store.read_with(None, |url, origin| store_path(url, origin, place).map(Some))?,
@@ -163,7 +166,7 @@ impl Settings {
     }
 }
 
-/// Who asks.
+/// The caller that the settings name.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Asker {
     /// An agent.
@@ -173,7 +176,7 @@ pub(crate) enum Asker {
 }
 
 impl Settings {
-    /// Whoever asks: what was said closest to the command counts, and only one of the two.
+    /// The caller: a flag overrides the environment, and only one of agent and person may be set.
     pub(crate) fn asker(&self) -> Result<Option<Asker>, Error> {
         let agent = self.agent.value.clone().map(Asker::Agent);
         let user = self.user.value.clone().map(Asker::User);
@@ -183,8 +186,9 @@ impl Settings {
                     Origin::Flag => "--as and --user",
                     _ => "ALTHING_AGENT and ALTHING_USER",
                 };
-                let message = format!("both {both} are given; who is asking?");
-                Err(Error::misuse(Rule::WhoAreYou, message))
+                let message = format!("both {both} are set, and only one can act");
+                let failure = Error::misuse(Rule::WhoAreYou, message);
+                Err(failure.hint("Choose for this command: `--as NAME` or `--user NAME`."))
             }
             (Some(_), Some(_)) if self.agent.origin == Origin::Flag => Ok(agent),
             _ => Ok(user.or(agent)),
@@ -198,6 +202,15 @@ fn read_secrets(text: &str) -> Result<Screening, String> {
         "warn" => Ok(Screening::Warn),
         other => Err(format!("{other:?} is neither \"strict\" nor \"warn\"")),
     }
+}
+
+/// Reads `--ttl`, which says how long a lease lasts.
+pub(crate) fn ttl_option(text: &str) -> Result<Ttl, Error> {
+    let secs = parse_secs(text).map_err(|error| Error::usage(format!("--ttl: {error}")))?;
+    Ttl::new(secs).map_err(|_| {
+        let failure = Error::misuse(Rule::Limits, format!("--ttl: {text} is out of range"));
+        failure.hint("A lease lasts from 1s to 30d; write `--ttl 90m`.")
+    })
 }
 
 /// Reads a lease's time to live.
@@ -249,11 +262,11 @@ pub(crate) fn bare<'t>(text: &'t str, prefix: &str) -> &'t str {
     text.strip_prefix(prefix).unwrap_or(text)
 }
 
-/// What people commit is the same for all worktrees of a project, and so is the store it names:
-/// it is relative to the state folder they share. What one types is relative to where one is.
+/// Reads the path of the store. In the settings file it is relative to the state folder, which all
+/// worktrees share. On the command line and in the environment it is relative to the current folder.
 fn store_path(url: &str, origin: Origin, place: &Place) -> Result<PathBuf, String> {
     let Some(("sqlite", path)) = url.split_once(':').filter(|(_, path)| !path.is_empty()) else {
-        return Err("this version keeps trails in `sqlite:PATH` only".to_owned());
+        return Err(format!("{url:?} is no store; write `sqlite:PATH`"));
     };
     if origin == Origin::File {
         return Ok(place.state.join(path));

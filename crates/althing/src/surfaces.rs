@@ -19,8 +19,8 @@ pub(crate) fn read(place: &Place, texts: &[String], literal: bool) -> Result<Sur
     Surfaces::new(list?).map_err(|error| Error::misuse(Rule::Limits, error.to_string()))
 }
 
-/// What a scope typed in the current folder means from the project's root: paths with commas
-/// between, or a name that stands for no path.
+/// Translates a scope typed in the current folder to one from the project root. A scope is paths
+/// separated by commas, or a name that is no path.
 pub(crate) fn scope(place: &Place, text: &str) -> Result<String, Error> {
     let here = where_one_stands(place)?;
     // A glob may have commas of its own; a scope with one is one surface.
@@ -60,7 +60,7 @@ fn plain_from_here(here: &str, text: &str) -> String {
     let mut names: Vec<&str> = here.split('/').filter(|name| !name.is_empty()).collect();
     for name in text.split('/').filter(|name| !matches!(*name, "" | ".")) {
         match name {
-            // What climbs out of the project is refused as it stands.
+            // A path that leaves the project is kept as typed, to be refused by its name.
             ".." if names.pop().is_none() => return text.to_owned(),
             ".." => {}
             name => names.push(name),
@@ -157,7 +157,7 @@ fn from_here(here: &str, text: &str) -> String {
     if folders.is_empty() || absolute {
         return rest.to_owned();
     }
-    // What the folder is called is a name, whatever characters it has.
+    // The name of the folder is taken literally, whatever characters it has.
     let prefix = Surface::escape(&folders.join("/"));
     if rest == "." || rest.is_empty() { prefix } else { format!("{prefix}/{rest}") }
 }

@@ -244,7 +244,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_fit_stands_in_blocks_with_its_ids_whole() {
+    fn a_table_that_cannot_fit_becomes_blocks_with_whole_ids() {
         let (id, name) = ("i".repeat(30), "n".repeat(30));
         let columns = [whole("ID"), whole("NAME"), free_text("FOR"), free_text("NONE")];
         let laid = lay_out(&columns, &rows(&[&[&id, &name, &"z".repeat(90), ""]]), 50);

@@ -14,15 +14,15 @@ use serde_json::{Map, Value};
 
 /// A set of tools.
 pub struct Dialect {
-    /// What the server calls itself to hosts.
+    /// The name the server gives to hosts.
     pub server: &'static str,
     /// The version of its tools.
     pub version: &'static str,
-    /// What a model should know before it uses them.
+    /// Instructions for a model that uses the tools.
     pub instructions: &'static str,
     /// The tools.
     pub tools: Vec<Tool>,
-    /// Who is asking, in the terms of the dialect.
+    /// Finds the caller, as the dialect names it.
     pub identify: Identify,
     /// How it answers where no tool of it does.
     pub speech: &'static Speech,
@@ -34,7 +34,7 @@ pub struct Dialect {
 pub struct Speech {
     /// The field of every result that says whom it was attributed to.
     pub attribution: &'static str,
-    /// What the text and the structure of a failure say.
+    /// Makes the text and the structured content of an error.
     pub failure: fn(&Error) -> (Value, Value),
     /// Whether the text is meant for people as well.
     pub pretty: bool,
@@ -49,11 +49,11 @@ type Handler =
 
 /// One tool.
 pub struct Tool {
-    /// What it is called.
+    /// The name.
     pub name: &'static str,
-    /// What it does, for a model to read.
+    /// A description for models.
     pub description: &'static str,
-    /// What it takes.
+    /// The JSON schema of its arguments.
     pub schema: Map<String, Value>,
     /// Whether it changes nothing.
     pub read_only: bool,

@@ -14,7 +14,7 @@ const HEADER_LINES_MAX: usize = 64;
 /// How a message is told apart from the next one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Framing {
-    /// It is one line.
+    /// One message per line.
     Line,
     /// A header says how long it is.
     Header,
@@ -34,7 +34,7 @@ impl Framing {
     }
 }
 
-/// What was found where a message should be.
+/// The content of a frame.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Found {
     /// A message, not yet looked into.
@@ -48,7 +48,7 @@ pub(crate) enum Found {
 /// One thing that came in.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Frame {
-    /// What it is.
+    /// The content.
     pub(crate) found: Found,
     /// How it came.
     pub(crate) framing: Framing,
@@ -234,7 +234,7 @@ mod tests {
     }
 
     #[test]
-    fn what_breaks_off_is_said_to_be_broken() {
+    fn a_truncated_frame_is_reported() {
         use Framing::{Header, Line};
         check("Content-Length: 9\r\n\r\n{}", &[("Broken", Header)]);
         check("Content-Length: 9", &[("Broken", Header)]);
@@ -250,7 +250,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_too_long_is_skipped_and_reading_goes_on() {
+    fn a_frame_that_is_too_long_is_skipped() {
         let long = "x".repeat(MESSAGE_BYTES_MAX + 1);
         let input = format!("{long}\n{{}}\n");
         let found = all(input.as_bytes());

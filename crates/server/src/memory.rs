@@ -8,7 +8,7 @@ use serde_json::json;
 use crate::dialect::{Dialect, Speech, Tool};
 use crate::frugal;
 
-/// What the server calls itself.
+/// The name the server gives to hosts.
 const SERVER: &str = "althing-memory";
 
 /// How this dialect answers.

@@ -12,19 +12,19 @@ use crate::frame::{Found, MESSAGE_BYTES_MAX};
 
 /// The methods that are offered.
 const METHODS: [&str; 5] = ["initialize", "ping", "server/discover", "tools/call", "tools/list"];
-/// What a host is taken to speak that does not say.
+/// The protocol revision assumed for a host that names none.
 const REVISION_UNSAID: &str = "2024-11-05";
 
 /// More than any tool or method is called.
 const NAME_CHARS_MAX: usize = 64;
 
-/// What to do with a message.
+/// How a message is treated.
 pub(crate) enum Read {
     /// Hand it on.
     Deliver(Box<ClientJsonRpcMessage>),
     /// Answer it with this.
     Answer(Value),
-    /// Nothing: it asks for nothing.
+    /// Drop it: a notification needs no answer.
     Ignore,
 }
 
@@ -104,7 +104,7 @@ fn request(mut message: Map<String, Value>, method: &str, id: &Value) -> Read {
     {
         params.remove("arguments");
     }
-    // What has a known method and cannot be read as that is taken for a method of somebody's own.
+    // A message with a known method and unreadable parameters parses as a custom request.
     match serde_json::from_value::<ClientJsonRpcMessage>(Value::Object(message)) {
         Ok(JsonRpcMessage::Request(read))
             if !matches!(read.request, ClientRequest::CustomRequest(_)) =>
@@ -160,7 +160,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_served_is_answered() {
+    fn unusable_messages_get_an_error() {
         let deep = "[".repeat(100_000);
         for text in ["{", "nonsense", &deep, "\"open", "{\"a\":}"] {
             let expected = (Value::Null, -32700, "Parse error".to_owned());
@@ -181,7 +181,7 @@ mod tests {
     }
 
     #[test]
-    fn what_asks_for_nothing_gets_nothing() {
+    fn notifications_get_no_answer() {
         for text in [
             r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#,
             r#"{"jsonrpc":"2.0","method":"notifications/of/somebodys/own","params":[1]}"#,

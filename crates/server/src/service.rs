@@ -36,7 +36,7 @@ pub(crate) struct Service {
     pub(crate) tally: Arc<Tally>,
 }
 
-/// What came of a call, before it is put into the protocol's form.
+/// The result of a call, before it is put into the form of the protocol.
 struct Outcome {
     text: String,
     structured: Value,
@@ -100,7 +100,7 @@ fn with_warnings(mut answer: Value, warnings: Vec<String>) -> Value {
     answer
 }
 
-/// What came of a call, in the words of whoever was called.
+/// The result of a call, in the words of the dialect.
 fn outcome(speech: &Speech, who: Option<&Identity>, result: Result<Value, Error>) -> Outcome {
     let failed = result.is_err();
     let (mut text, mut structured) = match result {
@@ -124,7 +124,7 @@ fn outcome(speech: &Speech, who: Option<&Identity>, result: Result<Value, Error>
     Outcome { text, structured, failed }
 }
 
-/// What came of a call, and whose it was, as far as that is known.
+/// The result of a call and its caller, if known.
 struct Attempt {
     who: Option<Identity>,
     result: Result<Value, Error>,
@@ -146,7 +146,7 @@ fn host(context: &RequestContext<RoleServer>) -> Host {
     let introduced = context.peer.peer_info().map(|info| info.client_info.clone());
     let introduced = introduced.filter(|client| client.name != UNNAMED);
     let client = introduced.or_else(|| context.client_info());
-    // What a host says of itself is kept for good; a key it put there by mistake is not.
+    // The trail keeps what a host says about itself, but not text that looks like a secret.
     let kept = |text: &String| !leaks(text);
     Host {
         version: client.as_ref().map(|client| client.version.clone()).filter(kept),
@@ -174,7 +174,7 @@ impl ServerHandler for Service {
         Cow::Borrowed(REVISIONS)
     }
 
-    /// What was agreed on holds for what follows, not what was asked for.
+    /// Stores the negotiated protocol version for the rest of the connection, not the requested one.
     async fn initialize(
         &self,
         request: InitializeRequestParams,

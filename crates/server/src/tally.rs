@@ -74,7 +74,7 @@ impl Line {
     }
 }
 
-/// What was handed out without a line in the ledger.
+/// Results that were handed out without a line in the ledger.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Unlogged {
     /// How many results.

@@ -33,7 +33,7 @@ struct Output {
     replies: Replies,
     /// How the request came that is at work, if one is.
     at_work: Option<Framing>,
-    /// Nobody reads what is written any more, and why.
+    /// The error that ended writing, if one did.
     gone: Option<io::Error>,
 }
 
@@ -51,7 +51,7 @@ impl Output {
     }
 }
 
-/// What became of the writing end, for whoever asks when all is over.
+/// A handle to ask, after the connection ended, whether writing failed.
 pub(crate) struct Delivery(Arc<Mutex<Output>>);
 
 impl Delivery {
@@ -92,7 +92,7 @@ impl Stream {
         Ok(Stream { frames, output: Arc::new(Mutex::new(output)), idle: Arc::default() })
     }
 
-    /// What will have become of its answers.
+    /// A handle to ask later whether all answers were written.
     pub(crate) fn delivery(&self) -> Delivery {
         Delivery(self.output.clone())
     }

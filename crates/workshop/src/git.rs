@@ -22,12 +22,12 @@ const NESTED_MAX: usize = 8;
 /// The name of a file below the root, as git has it: bytes.
 pub type Name = Vec<u8>;
 
-/// What was taken over from a work tree.
+/// The files taken over from a work tree.
 #[derive(Default)]
 pub struct Taken {
     /// How many files are as they were there, also those that are gone.
     pub files: usize,
-    /// What was not taken over.
+    /// The files left behind, with the reason.
     pub left: Vec<Left>,
 }
 
@@ -46,7 +46,7 @@ impl Left {
         Left { path: path.to_owned(), why }
     }
 
-    /// It in a line.
+    /// One-line summary.
     pub fn line(&self) -> String {
         format!("{}: {}", self.path, self.why)
     }
@@ -61,7 +61,7 @@ impl Taken {
 /// A repository.
 pub struct Git {
     root: PathBuf,
-    /// Who is named as the author of commits.
+    /// The author of commits.
     author: String,
 }
 
@@ -457,7 +457,7 @@ fn names(listed: &[u8]) -> impl Iterator<Item = &[u8]> {
     listed.split(|byte| *byte == 0).filter(|name| !name.is_empty())
 }
 
-/// What is where a file should be.
+/// The kind of thing found at a path.
 enum Seen {
     File,
     Nothing,
@@ -466,7 +466,7 @@ enum Seen {
 
 fn look(root: &Path, name: &[u8]) -> Seen {
     let relative = PathBuf::from(os(name));
-    // What lies beyond a link is not in this tree: the link is.
+    // Files beyond a symbolic link are not in this tree; only the link is.
     let linked = |above: &Path| !above.as_os_str().is_empty() && root.join(above).is_symlink();
     if relative.ancestors().skip(1).any(linked) {
         return Seen::Nothing;

@@ -49,7 +49,7 @@ impl Scratch {
     fn clear(&self) {
         for entry in std::fs::read_dir(&self.folder).into_iter().flatten().flatten() {
             if entry.file_name().to_string_lossy().starts_with(INDEX) {
-                // What cannot be removed is in nobody's way.
+                // A leftover that cannot be removed does no harm.
                 remove_leftover(&entry.path());
             }
         }

@@ -22,15 +22,15 @@ pub struct Worktree {
     git: Git,
 }
 
-/// What lies where a result file belongs.
+/// The content found at the path of a result file.
 pub enum Report {
-    /// Nothing.
+    /// No file.
     None,
     /// Something that is not read, and why.
     Unusable(String),
     /// A file.
     File {
-        /// What it says.
+        /// Its bytes.
         bytes: Vec<u8>,
         /// When it was written, in microseconds.
         at: u64,

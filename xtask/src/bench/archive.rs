@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 
 use super::stats::{Times, number};
 use super::{Row, Setup, failed};
-use crate::Failure;
+use crate::Error;
 
 /// How many workspaces the entries are of.
 const WORKSPACES: u64 = 200;
@@ -23,7 +23,7 @@ const PER_COMMIT: usize = 20;
 /// How many of them are moved while somebody writes.
 const WHILE_WRITING: u64 = 20;
 
-pub(super) fn run(setup: &Setup) -> Result<Vec<Row>, Failure> {
+pub(super) fn run(setup: &Setup) -> Result<Vec<Row>, Error> {
     let home = Home::new(&setup.folder.join("archive"));
     let entries = build(&home, setup.entries)?;
     let engine = Engine::open(&home, Options::default())?;
@@ -53,7 +53,7 @@ pub(super) fn run(setup: &Setup) -> Result<Vec<Row>, Failure> {
     ])
 }
 
-fn compaction(engine: &Engine, limit: u64) -> Result<Outcome, Failure> {
+fn compaction(engine: &Engine, limit: u64) -> Result<Outcome, Error> {
     let request = Request { workspace: None, older_than: Span::default(), limit, dry_run: false };
     Ok(compact::run(engine, &request, &mut |_, _| {})?)
 }
@@ -63,7 +63,7 @@ fn write_beside_compaction(
     engine: &Engine,
     writer: &Client,
     time: Duration,
-) -> Result<(Times, Outcome), Failure> {
+) -> Result<(Times, Outcome), Error> {
     let over = AtomicBool::new(false);
     std::thread::scope(|scope| {
         let compacting = scope.spawn(|| {
@@ -78,7 +78,7 @@ fn write_beside_compaction(
 }
 
 /// Claims and releases a file, over and over.
-fn write(writer: &Client, over: &AtomicBool, time: Duration) -> Result<Times, Failure> {
+fn write(writer: &Client, over: &AtomicBool, time: Duration) -> Result<Times, Error> {
     let mut times = Times::default();
     let deadline = Instant::now() + time;
     while Instant::now() < deadline && !over.load(Ordering::Acquire) {
@@ -95,13 +95,13 @@ fn write(writer: &Client, over: &AtomicBool, time: Duration) -> Result<Times, Fa
     Ok(times)
 }
 
-fn read(name: &str, args: &Value) -> Result<Command, Failure> {
+fn read(name: &str, args: &Value) -> Result<Command, Error> {
     let command =
         Command::read(name, &args.to_string()).ok_or_else(|| failed("no such command"))?;
     command.map_err(failed)
 }
 
-fn named(name: &str) -> Result<AgentName, Failure> {
+fn named(name: &str) -> Result<AgentName, Error> {
     AgentName::new(name).map_err(failed)
 }
 
@@ -112,14 +112,14 @@ struct Worker {
 }
 
 /// Writes a long trail: many workers that stop and go on, and then the end of their run.
-fn build(home: &Home, entries: u64) -> Result<u64, Failure> {
+fn build(home: &Home, entries: u64) -> Result<u64, Error> {
     Engine::create(home, "bench", &Options::default())?;
     let key = Keyring::of(home).runtime_or_new()?;
     let system = Caller { principal: Principal::System, key: key.public(), session: None };
     let log = Box::new(SqliteLog::open(home.store()).map_err(failed)?);
     let mint = Box::new(RandomMint::new().map_err(failed)?);
     let mut core = Core::new(log, key, mint, World::default());
-    let mut one = |caller: &Caller, name: &str, args: &Value| -> Result<Reply, Failure> {
+    let mut one = |caller: &Caller, name: &str, args: &Value| -> Result<Reply, Error> {
         let (caller, command) = (caller.clone(), read(name, args)?);
         Ok(core.run_own(&SystemClock, Job { caller, command, proof: None })?)
     };
@@ -156,7 +156,7 @@ fn build(home: &Home, entries: u64) -> Result<u64, Failure> {
 }
 
 /// Everybody stops, or goes on.
-fn round(workers: &[Worker], stops: bool) -> Result<Vec<Job>, Failure> {
+fn round(workers: &[Worker], stops: bool) -> Result<Vec<Job>, Error> {
     let kind = if stops { "blocked" } else { "started" };
     let job = |worker: &Worker| {
         let args =

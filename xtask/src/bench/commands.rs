@@ -9,9 +9,9 @@ use std::time::{Duration, Instant};
 use super::machine::{percentiles, sqlite_commits, sqlite_rows_per_second, syncs};
 use super::stats::{Times, number};
 use super::{Row, Setup, failed};
-use crate::Failure;
+use crate::Error;
 
-pub(super) fn run(setup: &Setup) -> Result<Vec<Row>, Failure> {
+pub(super) fn run(setup: &Setup) -> Result<Vec<Row>, Error> {
     let mut rows = Vec::new();
     let mut one_by_one = syncs(&setup.folder, setup.time / 2)?;
     let sync_rate = 1e6 / one_by_one.percentile_us(0.5);
@@ -32,7 +32,7 @@ fn measure(
     waiting: Waiting,
     signing: Signing,
     sync_rate: f64,
-) -> Result<Vec<Row>, Failure> {
+) -> Result<Vec<Row>, Error> {
     let name = format!("commands-{callers}-{waiting:?}-{signing:?}");
     let home = Home::new(&setup.folder.join(name));
     let patient = Options { patience: Duration::from_mins(2), ..Options::default() };
@@ -88,13 +88,13 @@ fn measure(
     Ok(rows)
 }
 
-fn client(engine: &Engine, number: u32, signing: Signing) -> Result<Client, Failure> {
+fn client(engine: &Engine, number: u32, signing: Signing) -> Result<Client, Error> {
     let name = AgentName::new(&format!("caller-{number}")).map_err(failed)?;
     Ok(engine.client(engine.agent(&name)?, signing))
 }
 
 /// Entries and commits so far.
-fn sizes(engine: &Engine) -> Result<(u64, u64), Failure> {
+fn sizes(engine: &Engine) -> Result<(u64, u64), Error> {
     let mut log = engine.reader()?;
     let (mut entries, mut commits) = (0, 0);
     loop {
@@ -106,7 +106,7 @@ fn sizes(engine: &Engine) -> Result<(u64, u64), Failure> {
 }
 
 /// How many bytes an entry of this workload takes, its share of the head included.
-fn average_entry(engine: &Engine) -> Result<usize, Failure> {
+fn average_entry(engine: &Engine) -> Result<usize, Error> {
     let mut log = engine.reader()?;
     let (mut bytes, mut after) = (0, 0);
     loop {
@@ -128,13 +128,13 @@ enum Waiting {
 }
 
 /// Everybody claims and releases a file of their own, over and over.
-fn drive(clients: &[Client], waiting: Waiting, time: Duration) -> Result<Times, Failure> {
+fn drive(clients: &[Client], waiting: Waiting, time: Duration) -> Result<Times, Error> {
     let deadline = Instant::now() + time;
     let per_thread = match waiting {
         Waiting::InThreads => 1,
         Waiting::Shared => clients.len().div_ceil(2),
     };
-    let results: Vec<Result<Times, Failure>> = std::thread::scope(|scope| {
+    let results: Vec<Result<Times, Error>> = std::thread::scope(|scope| {
         let threads: Vec<_> = clients
             .chunks(per_thread)
             .enumerate()
@@ -163,7 +163,7 @@ fn drive(clients: &[Client], waiting: Waiting, time: Duration) -> Result<Times, 
 }
 
 /// The file a caller works on.
-fn surfaces(number: usize) -> Result<Surfaces, Failure> {
+fn surfaces(number: usize) -> Result<Surfaces, Error> {
     let surface = Surface::new(&format!("src/module{number}/file.rs")).map_err(failed)?;
     Surfaces::new(vec![surface]).map_err(failed)
 }
@@ -181,7 +181,7 @@ fn open(surfaces: &Surfaces) -> Command {
     })
 }
 
-fn release(reply: Reply) -> Result<Command, Failure> {
+fn release(reply: Reply) -> Result<Command, Error> {
     match reply {
         Reply::Lease(lease) => {
             Ok(Command::LeaseRelease(Release { epoch: None, lease: lease.lease }))
@@ -191,7 +191,7 @@ fn release(reply: Reply) -> Result<Command, Failure> {
 }
 
 /// One caller that blocks its thread.
-fn work(client: &Client, number: usize, deadline: Instant) -> Result<Times, Failure> {
+fn work(client: &Client, number: usize, deadline: Instant) -> Result<Times, Error> {
     let mut times = Times::default();
     let surfaces = surfaces(number)?;
     while Instant::now() < deadline {
@@ -206,7 +206,7 @@ fn work(client: &Client, number: usize, deadline: Instant) -> Result<Times, Fail
 }
 
 /// Many callers served by one thread: each has one command under way at any time.
-fn serve(clients: &[Client], first: usize, deadline: Instant) -> Result<Times, Failure> {
+fn serve(clients: &[Client], first: usize, deadline: Instant) -> Result<Times, Error> {
     let mut times = Times::default();
     let (send, receive) = mpsc::channel();
     let submit = |at: usize, command: Command, opens: bool| {

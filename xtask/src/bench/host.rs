@@ -6,7 +6,7 @@ use std::path::Path;
 use std::process::{Child, ChildStdin, ChildStdout, Command as Process, Stdio};
 
 use super::failed;
-use crate::Failure;
+use crate::Error;
 
 /// A host and the server process it started.
 pub(super) struct Host {
@@ -23,7 +23,7 @@ impl Host {
         folder: &Path,
         dialect: &str,
         name: &str,
-    ) -> Result<Self, Failure> {
+    ) -> Result<Self, Error> {
         let mut server = Process::new(program)
             .args(["mcp", "--dialect", dialect])
             .current_dir(folder)
@@ -44,7 +44,7 @@ impl Host {
         Ok(host)
     }
 
-    fn ask(&mut self, method: &str, params: &Value) -> Result<Value, Failure> {
+    fn ask(&mut self, method: &str, params: &Value) -> Result<Value, Error> {
         self.next_id += 1;
         let request =
             json!({ "jsonrpc": "2.0", "id": self.next_id, "method": method, "params": params });
@@ -58,13 +58,13 @@ impl Host {
     }
 
     /// Calls a tool, and returns the whole result.
-    pub(super) fn call(&mut self, tool: &str, arguments: &Value) -> Result<Value, Failure> {
+    pub(super) fn call(&mut self, tool: &str, arguments: &Value) -> Result<Value, Error> {
         let result = self.ask("tools/call", &json!({ "name": tool, "arguments": arguments }))?;
         if result["isError"] == json!(false) { Ok(result) } else { Err(failed(result)) }
     }
 
     /// Hangs up and waits for the server to end.
-    pub(super) fn end(self) -> Result<(), Failure> {
+    pub(super) fn end(self) -> Result<(), Error> {
         let Host { mut server, input, .. } = self;
         drop(input);
         let status = server.wait().map_err(failed)?;

@@ -13,11 +13,11 @@ use std::time::{Duration, Instant};
 
 use super::stats::{Times, repeat};
 use super::{Row, Setup, failed};
-use crate::Failure;
+use crate::Error;
 
 const LIVE: [u32; 3] = [10, 1_000, 100_000];
 
-pub(super) fn run(setup: &Setup) -> Result<Vec<Row>, Failure> {
+pub(super) fn run(setup: &Setup) -> Result<Vec<Row>, Error> {
     let mut rows = Vec::new();
     let mut at_thousand: Option<(f64, f64, f64)> = None;
     for live in LIVE {
@@ -51,14 +51,14 @@ struct Table {
     mint: RandomMint,
 }
 
-fn agent(number: u32) -> Result<Caller, Failure> {
+fn agent(number: u32) -> Result<Caller, Error> {
     let name = AgentName::new(&format!("agent{number}")).map_err(failed)?;
     let mut key = [0; 32];
     key[..4].copy_from_slice(&number.to_be_bytes());
     Ok(Caller { principal: Principal::Agent(name), key: PublicKey::from_bytes(key), session: None })
 }
 
-fn open(text: &str) -> Result<Command, Failure> {
+fn open(text: &str) -> Result<Command, Error> {
     let surfaces = Surfaces::new(vec![Surface::new(text).map_err(failed)?]).map_err(failed)?;
     let ttl_s = Some(Ttl::new(86_400).map_err(failed)?);
     Ok(Command::LeaseOpen(Open {
@@ -73,7 +73,7 @@ fn open(text: &str) -> Result<Command, Failure> {
 }
 
 impl Table {
-    fn with(live: u32) -> Result<Self, Failure> {
+    fn with(live: u32) -> Result<Self, Error> {
         let now = Timestamp::from_micros(1_700_000_000_000_000);
         let mut table =
             Table { state: State::default(), now, mint: RandomMint::new().map_err(failed)? };
@@ -96,7 +96,7 @@ impl Table {
         Ok(table)
     }
 
-    fn run(&mut self, caller: &Caller, command: &Command) -> Result<(), Failure> {
+    fn run(&mut self, caller: &Caller, command: &Command) -> Result<(), Error> {
         let mut turn = Transaction::begin(self.state.clone(), self.now, &mut self.mint);
         let outcome = turn.decide(caller, command).map_err(failed)?;
         outcome.result.map_err(|refusal| failed(refusal.message))?;
@@ -104,7 +104,7 @@ impl Table {
         Ok(())
     }
 
-    fn checks(&self, time: Duration, surface: impl Fn(u32) -> String) -> Result<Times, Failure> {
+    fn checks(&self, time: Duration, surface: impl Fn(u32) -> String) -> Result<Times, Error> {
         let holder = Some(agent(201)?.principal);
         let mut number = 0;
         repeat_batches(time, || {
@@ -118,7 +118,7 @@ impl Table {
         })
     }
 
-    fn claims(&mut self, time: Duration) -> Result<Times, Failure> {
+    fn claims(&mut self, time: Duration) -> Result<Times, Error> {
         let caller = agent(0)?;
         let mut number = 0;
         let (state, now) = (&self.state, self.now);
@@ -137,8 +137,8 @@ impl Table {
 /// Times batches of a hundred, because one alone is too short for the clock.
 fn repeat_batches(
     time: Duration,
-    mut run: impl FnMut() -> Result<(), Failure>,
-) -> Result<Times, Failure> {
+    mut run: impl FnMut() -> Result<(), Error>,
+) -> Result<Times, Error> {
     let mut times = Times::default();
     repeat(time, || {
         let start = Instant::now();
@@ -146,7 +146,7 @@ fn repeat_batches(
             run()?;
         }
         times.add(start.elapsed() / 100);
-        Ok::<(), Failure>(())
+        Ok::<(), Error>(())
     })?;
     Ok(times)
 }

@@ -1,4 +1,4 @@
-//! What the machine can do by itself: the limits everything else is compared with.
+//! Limits of the machine itself, which everything else is compared with.
 
 use althing_trail::key::is_signed_by;
 use althing_trail::{Hash, SecretKey};
@@ -9,12 +9,12 @@ use std::time::{Duration, Instant};
 
 use super::stats::{Times, number, repeat};
 use super::{Row, Setup, failed};
-use crate::Failure;
+use crate::Error;
 
 /// About as much as a small entry takes.
 const RECORD_BYTES: usize = 600;
 
-pub(super) fn run(setup: &Setup) -> Result<Vec<Row>, Failure> {
+pub(super) fn run(setup: &Setup) -> Result<Vec<Row>, Error> {
     let mut sync = syncs(&setup.folder, setup.time)?;
     let mut rows = vec![
         Row::new("append and sync a record, one by one", 1e6 / sync.percentile_us(0.5), "per s")
@@ -39,7 +39,7 @@ pub(super) fn percentiles(times: &mut Times) -> String {
 }
 
 /// How long appending a record and syncing it takes.
-pub(super) fn syncs(folder: &Path, time: Duration) -> Result<Times, Failure> {
+pub(super) fn syncs(folder: &Path, time: Duration) -> Result<Times, Error> {
     let path = folder.join("raw");
     let mut file = std::fs::File::create(&path).map_err(failed)?;
     let record = vec![7; RECORD_BYTES];
@@ -67,7 +67,7 @@ pub(super) fn sqlite_rows_per_second(
     bytes: usize,
     batch: u32,
     time: Duration,
-) -> Result<f64, Failure> {
+) -> Result<f64, Error> {
     let times = sqlite_commits(folder, bytes, batch, time)?;
     // All of the time, not the median: the checkpoints in between are part of the price.
     Ok(number(times.count()) * f64::from(batch) / times.total_secs())
@@ -79,7 +79,7 @@ pub(super) fn sqlite_commits(
     bytes: usize,
     batch: u32,
     time: Duration,
-) -> Result<Times, Failure> {
+) -> Result<Times, Error> {
     let path = folder.join(format!("plain-{batch}.db"));
     let conn = plain_sqlite(&path).map_err(failed)?;
     let body = "x".repeat(bytes);

@@ -12,11 +12,11 @@ use super::host::Host;
 use super::machine::{percentiles, syncs};
 use super::stats::{Times, number};
 use super::{Row, Setup, failed};
-use crate::Failure;
+use crate::Error;
 
 /// How many hosts there are.
 const HOSTS: u32 = 50;
-/// What fifty hosts together are to reach, in claims per second.
+/// The target for fifty hosts together, in claims per second.
 const RATE_AIM: f64 = 500.0;
 
 /// How hosts claim.
@@ -29,7 +29,7 @@ enum Pace {
     FlatOut,
 }
 
-/// What one host got.
+/// The measurements of one host.
 #[derive(Default)]
 struct Got {
     steady: Times,
@@ -37,7 +37,7 @@ struct Got {
     claimed: Vec<String>,
 }
 
-pub(super) fn run(setup: &Setup) -> Result<Vec<Row>, Failure> {
+pub(super) fn run(setup: &Setup) -> Result<Vec<Row>, Error> {
     let folder = setup.folder.join("mcp");
     std::fs::create_dir_all(&folder).map_err(failed)?;
     let home = Home::new(&folder.join(".althing"));
@@ -76,7 +76,7 @@ pub(super) fn run(setup: &Setup) -> Result<Vec<Row>, Failure> {
 
 /// Has all hosts claim for a time, once at each pace. Returns what each got, and how many seconds
 /// each part really took.
-fn drive(setup: &Setup, folder: &Path) -> Result<(Vec<Got>, [f64; 2]), Failure> {
+fn drive(setup: &Setup, folder: &Path) -> Result<(Vec<Got>, [f64; 2]), Error> {
     let ready = Barrier::new(HOSTS as usize + 1);
     std::thread::scope(|scope| {
         let ready = &ready;
@@ -89,7 +89,7 @@ fn drive(setup: &Setup, folder: &Path) -> Result<(Vec<Got>, [f64; 2]), Failure> 
         let started = Instant::now();
         ready.wait();
         let steady = started.elapsed().as_secs_f64();
-        let got: Result<Vec<Got>, Failure> = hosts
+        let got: Result<Vec<Got>, Error> = hosts
             .into_iter()
             .map(|host| host.join().unwrap_or_else(|_| Err(failed("a thread gave up"))))
             .collect();
@@ -99,7 +99,7 @@ fn drive(setup: &Setup, folder: &Path) -> Result<(Vec<Got>, [f64; 2]), Failure> 
 }
 
 /// Waits until what every host was handed first is in the token ledger.
-fn await_counts(home: &Home) -> Result<(), Failure> {
+fn await_counts(home: &Home) -> Result<(), Error> {
     let engine = Engine::open(home, Options::default())?;
     let deadline = Instant::now() + Duration::from_mins(2);
     loop {
@@ -116,7 +116,7 @@ fn await_counts(home: &Home) -> Result<(), Failure> {
 }
 
 /// One host: arrives, waits for the others, and claims one file after the other at both paces.
-fn host(setup: &Setup, folder: &Path, n: u32, ready: &Barrier) -> Result<Got, Failure> {
+fn host(setup: &Setup, folder: &Path, n: u32, ready: &Barrier) -> Result<Got, Error> {
     let time = setup.time;
     let name = format!("host-{n}");
     let started = Host::start(&setup.program, folder, "frugal", &name);
@@ -148,7 +148,7 @@ fn claim(
     pace: Pace,
     time: Duration,
     claimed: &mut Vec<String>,
-) -> Result<Times, Failure> {
+) -> Result<Times, Error> {
     let begun = Instant::now();
     let every = Duration::from_secs_f64(f64::from(HOSTS) / RATE_AIM);
     let offset = every * n / HOSTS;
@@ -174,7 +174,7 @@ fn claim(
 }
 
 /// How many claims are held that nobody was told of, or not held by whom they were promised to.
-fn lost_or_doubled(home: &Home, got: &[Got]) -> Result<usize, Failure> {
+fn lost_or_doubled(home: &Home, got: &[Got]) -> Result<usize, Error> {
     let engine = Engine::open(home, Options::default())?;
     let Answer::Leases(leases) = engine.ask(&Query::LeaseList(LeaseList::default()))? else {
         return Err(failed("an unexpected answer"));
@@ -199,6 +199,6 @@ fn lost_or_doubled(home: &Home, got: &[Got]) -> Result<usize, Failure> {
     Ok(wrong + held.len())
 }
 
-fn take(host: &mut Host, surface: &str) -> Result<(), Failure> {
+fn take(host: &mut Host, surface: &str) -> Result<(), Error> {
     host.call("make_claim", &json!({ "surfaces": [surface], "task": "bench" })).map(drop)
 }

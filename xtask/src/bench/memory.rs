@@ -15,7 +15,7 @@ use super::host::Host;
 use super::machine::percentiles;
 use super::stats::{Times, repeat};
 use super::{Row, Setup, failed};
-use crate::Failure;
+use crate::Error;
 
 /// How many records of which kind a project has.
 struct Volume {
@@ -48,7 +48,7 @@ impl Volume {
     }
 }
 
-/// What the answers cost at one size.
+/// The times of the answers at one size.
 struct Measured {
     work: Times,
     memory: Times,
@@ -59,7 +59,7 @@ struct Measured {
     first_ms: f64,
 }
 
-pub(super) fn run(setup: &Setup) -> Result<Vec<Row>, Failure> {
+pub(super) fn run(setup: &Setup) -> Result<Vec<Row>, Error> {
     let mut rows = Vec::new();
     let mut smallest_update = None;
     for volume in VOLUMES.iter().filter(|volume| volume.records() <= setup.entries) {
@@ -92,7 +92,7 @@ pub(super) fn run(setup: &Setup) -> Result<Vec<Row>, Failure> {
     Ok(rows)
 }
 
-fn measure(folder: &Path, setup: &Setup) -> Result<Measured, Failure> {
+fn measure(folder: &Path, setup: &Setup) -> Result<Measured, Error> {
     let mut host = Host::start(&setup.program, folder, "memory", "bench")?;
     let consult = json!({ "intent": "consult" });
     let begun = Instant::now();
@@ -118,8 +118,8 @@ fn measure(folder: &Path, setup: &Setup) -> Result<Measured, Failure> {
     Ok(Measured { work, memory, board, update, characters, first_ms })
 }
 
-/// Makes a project of a size, through the same door as everybody.
-fn fill(home: &Home, volume: &Volume) -> Result<(), Failure> {
+/// Makes a project of a size, through the same tools that hosts use.
+fn fill(home: &Home, volume: &Volume) -> Result<(), Error> {
     Engine::create(home, "bench", &Options::default())?;
     let engine = Engine::open(home, Options::default())?;
     let name = AgentName::new("filler").map_err(failed)?;
@@ -148,14 +148,14 @@ fn path(n: usize) -> String {
     format!("src/part{}/file.rs", n % 97)
 }
 
-/// Whoever fills a project, and how often it was refused.
+/// The client that fills a project, and its number of refusals.
 struct Filler {
     client: Client,
     refused: Arc<AtomicUsize>,
 }
 
 impl Filler {
-    fn create(&self, kind: &str, n: usize, fields: &Value) -> Result<(), Failure> {
+    fn create(&self, kind: &str, n: usize, fields: &Value) -> Result<(), Error> {
         let topic = ["parser", "cache", "login", "billing", "search", "export", "queue"][n % 7];
         let text =
             format!("About the {topic}, number {n}: what to keep in mind when it is changed");
@@ -163,7 +163,7 @@ impl Filler {
         self.submit("memory.create", &args)
     }
 
-    fn submit(&self, name: &str, args: &Value) -> Result<(), Failure> {
+    fn submit(&self, name: &str, args: &Value) -> Result<(), Error> {
         let refused = self.refused.clone();
         let done = Box::new(move |answer: althing_engine::queue::Answer| {
             if answer.is_err() {
@@ -175,7 +175,7 @@ impl Filler {
     }
 
     /// Waits for the last: it is answered after all that came before.
-    fn end(self) -> Result<(), Failure> {
+    fn end(self) -> Result<(), Error> {
         self.client.execute(command("lease.open", &json!({ "surfaces": ["last"] }))?)?;
         match self.refused.load(Ordering::Relaxed) {
             0 => Ok(()),
@@ -184,7 +184,7 @@ impl Filler {
     }
 }
 
-fn command(name: &str, args: &Value) -> Result<Command, Failure> {
+fn command(name: &str, args: &Value) -> Result<Command, Error> {
     match api::read(name, &args.to_string())? {
         api::Request::Command(command) => Ok(*command),
         _ => Err(failed(format!("{name} is no command"))),

@@ -21,7 +21,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command as Process, Stdio};
 use std::time::Duration;
 
-use crate::{Failure, out};
+use crate::{Error, out};
 
 /// Arguments of `bench`.
 #[derive(Debug, Args)]
@@ -79,14 +79,14 @@ enum Name {
     Archive,
     /// Fifty hosts, each with a server process of its own, on one project.
     Mcp,
-    /// What is remembered, at three sizes: a first look, a board, a change.
+    /// The shared memory at three sizes: a first look, a board, a change.
     Memory,
 }
 
 /// One figure beside its limit.
 #[derive(Debug, Serialize)]
 pub(crate) struct Row {
-    /// What was measured.
+    /// The name of the measurement.
     what: String,
     /// The figure.
     value: f64,
@@ -95,7 +95,7 @@ pub(crate) struct Row {
     /// More about it.
     #[serde(skip_serializing_if = "String::is_empty")]
     detail: String,
-    /// What it is compared with.
+    /// The limit it is compared with.
     #[serde(skip_serializing_if = "Option::is_none")]
     limit: Option<Limit>,
 }
@@ -124,7 +124,7 @@ impl Row {
     }
 }
 
-/// What the measurements need to know.
+/// The setup of the measurements.
 pub(crate) struct Setup {
     /// The program to measure.
     program: PathBuf,
@@ -135,7 +135,7 @@ pub(crate) struct Setup {
 }
 
 /// A part of the benchmark: its name, its title, and how to measure it.
-type Part = (Name, &'static str, fn(&Setup) -> Result<Vec<Row>, Failure>);
+type Part = (Name, &'static str, fn(&Setup) -> Result<Vec<Row>, Error>);
 
 const PARTS: [Part; 8] = [
     (Name::Machine, "the machine", machine::run),
@@ -148,7 +148,7 @@ const PARTS: [Part; 8] = [
     (Name::Memory, "a memory that has grown", memory::run),
 ];
 
-pub(crate) fn run(args: &Bench) -> Result<(), Failure> {
+pub(crate) fn run(args: &Bench) -> Result<(), Error> {
     let Some(program) = &args.binary else { return build_and_run() };
     let base = match &args.dir {
         Some(dir) => dir.clone(),
@@ -179,7 +179,7 @@ pub(crate) fn run(args: &Bench) -> Result<(), Failure> {
 }
 
 /// Builds the program and this task for release, and has that build measure.
-fn build_and_run() -> Result<(), Failure> {
+fn build_and_run() -> Result<(), Error> {
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let arguments =
         ["build", "--release", "--locked", "--package", "althing", "--package", "xtask"];
@@ -206,7 +206,7 @@ fn build_and_run() -> Result<(), Failure> {
     if status.success() { Ok(()) } else { Err(failed(status)) }
 }
 
-fn print(title: &str, rows: &[Row]) -> Result<(), Failure> {
+fn print(title: &str, rows: &[Row]) -> Result<(), Error> {
     out::line(title)?;
     let cells: Vec<Vec<String>> = rows
         .iter()
@@ -232,7 +232,7 @@ fn print(title: &str, rows: &[Row]) -> Result<(), Failure> {
 }
 
 /// Opens a project and says how that went: a fresh process for the benchmark to look at.
-pub(crate) fn probe(args: &Probe) -> Result<(), Failure> {
+pub(crate) fn probe(args: &Probe) -> Result<(), Error> {
     trail::probe(&args.home)
 }
 
@@ -240,7 +240,7 @@ pub(crate) fn probe(args: &Probe) -> Result<(), Failure> {
 struct Scratch(PathBuf);
 
 impl Scratch {
-    fn new(base: &Path) -> Result<Self, Failure> {
+    fn new(base: &Path) -> Result<Self, Error> {
         let path = base.join(format!(".althing-bench-{}", std::process::id()));
         std::fs::create_dir(&path)
             .map_err(|error| failed(format!("{}: {error}", path.display())))?;
@@ -250,12 +250,12 @@ impl Scratch {
 
 impl Drop for Scratch {
     fn drop(&mut self) {
-        // What cannot be removed is visible to whoever asked for it to be made there.
+        // A folder that cannot be removed stays visible where the caller asked for it.
         let _ = std::fs::remove_dir_all(&self.0);
     }
 }
 
 /// Turns whatever went wrong in a measurement into a failure of it.
-fn failed(error: impl std::fmt::Display) -> Failure {
+fn failed(error: impl std::fmt::Display) -> Error {
     format!("the measurement failed: {error}").into()
 }

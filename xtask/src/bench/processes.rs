@@ -8,9 +8,9 @@ use std::time::Duration;
 use super::machine::{percentiles, sqlite_commits};
 use super::stats::{Times, repeat};
 use super::{Row, Setup, failed};
-use crate::Failure;
+use crate::Error;
 
-pub(super) fn run(setup: &Setup) -> Result<Vec<Row>, Failure> {
+pub(super) fn run(setup: &Setup) -> Result<Vec<Row>, Error> {
     let folder = setup.folder.join("processes");
     std::fs::create_dir_all(&folder).map_err(failed)?;
     let home = Home::new(&folder.join(".althing"));
@@ -46,7 +46,7 @@ pub(super) fn spawn_times(
     folder: &Path,
     time: Duration,
     args: impl Fn(u32) -> Vec<String>,
-) -> Result<Times, Failure> {
+) -> Result<Times, Error> {
     let mut number = 0;
     repeat(time, || {
         number += 1;

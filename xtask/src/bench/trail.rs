@@ -18,13 +18,13 @@ use super::machine::hashes_per_second;
 use super::processes::spawn_times;
 use super::stats::{number, repeat};
 use super::{Row, Setup, failed};
-use crate::{Failure, out};
+use crate::{Error, out};
 
 /// How many leases stay live in the long trail.
 const LIVE: usize = 1_000;
 const BATCH: usize = 500;
 
-pub(super) fn run(setup: &Setup) -> Result<Vec<Row>, Failure> {
+pub(super) fn run(setup: &Setup) -> Result<Vec<Row>, Error> {
     let folder = setup.folder.join("trail");
     std::fs::create_dir_all(&folder).map_err(failed)?;
     let home = Home::new(&folder.join(".althing"));
@@ -74,7 +74,7 @@ pub(super) fn run(setup: &Setup) -> Result<Vec<Row>, Failure> {
 }
 
 /// Writes a long trail: claims and releases of two hundred agents.
-fn build(home: &Home, entries: u64) -> Result<u64, Failure> {
+fn build(home: &Home, entries: u64) -> Result<u64, Error> {
     Engine::create(home, "bench", &Options::default())?;
     let key = Keyring::of(home).runtime_or_new()?;
     let log = Box::new(SqliteLog::open(home.store()).map_err(failed)?);
@@ -100,7 +100,7 @@ fn build(home: &Home, entries: u64) -> Result<u64, Failure> {
     Ok(core.world().seq())
 }
 
-fn job(live: &mut VecDeque<(Caller, LeaseId)>, number: &mut u32) -> Result<Job, Failure> {
+fn job(live: &mut VecDeque<(Caller, LeaseId)>, number: &mut u32) -> Result<Job, Error> {
     if live.len() > LIVE
         && let Some((caller, lease)) = live.pop_front()
     {
@@ -130,14 +130,14 @@ fn job(live: &mut VecDeque<(Caller, LeaseId)>, number: &mut u32) -> Result<Job, 
     Ok(Job { caller, command: Command::LeaseOpen(open), proof: None })
 }
 
-/// What a fresh process finds when it opens the project.
+/// Measurements of a fresh process that opens the project.
 #[derive(Serialize, Deserialize)]
 struct Probed {
     open_us: f64,
     memory_kib: Option<u64>,
 }
 
-fn ask_probe(home: &Home) -> Result<Probed, Failure> {
+fn ask_probe(home: &Home) -> Result<Probed, Error> {
     let program = std::env::current_exe().map_err(failed)?;
     let mut best: Option<Probed> = None;
     // The first run warms the disk cache; a cold disk is not what is measured here.
@@ -152,7 +152,7 @@ fn ask_probe(home: &Home) -> Result<Probed, Failure> {
     best.ok_or_else(|| failed("no answer"))
 }
 
-pub(super) fn probe(home: &Path) -> Result<(), Failure> {
+pub(super) fn probe(home: &Path) -> Result<(), Error> {
     let start = Instant::now();
     let engine = Engine::open(&Home::new(home), Options::default())?;
     let open_us = start.elapsed().as_secs_f64() * 1e6;

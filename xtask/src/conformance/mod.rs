@@ -14,7 +14,7 @@ use althing_kernel::Rule;
 use clap::Args;
 use std::path::{Path, PathBuf};
 
-use crate::{Failure, out};
+use crate::{Error, out};
 use report::{Report, Requirement, Row, Tally};
 use results::Results;
 
@@ -33,7 +33,7 @@ pub(crate) struct Conformance {
     #[arg(long, value_name = "N", default_value_t = 3)]
     #[arg(value_parser = clap::value_parser!(u8).range(1..=3))]
     level: u8,
-    /// What `cargo test` printed; what the last `scripts/test` left if left out.
+    /// Output of `cargo test` [default: that of the last `scripts/test`].
     #[arg(long, value_name = "FILE")]
     results: Option<PathBuf>,
     /// Only the numbers and the deviations.
@@ -44,7 +44,7 @@ pub(crate) struct Conformance {
     json: bool,
 }
 
-pub(crate) fn run(args: &Conformance) -> Result<(), Failure> {
+pub(crate) fn run(args: &Conformance) -> Result<(), Error> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
     let table: Vec<Requirement> =
         serde_json::from_str(&read(&root.join("docs/conformance.json"))?)?;
@@ -69,11 +69,11 @@ pub(crate) fn run(args: &Conformance) -> Result<(), Failure> {
     if report.failed.is_empty() { Ok(()) } else { Err(unmet(&report)) }
 }
 
-fn read(path: &Path) -> Result<String, Failure> {
+fn read(path: &Path) -> Result<String, Error> {
     std::fs::read_to_string(path).map_err(|error| format!("{}: {error}", path.display()).into())
 }
 
-fn unmet(report: &Report) -> Failure {
+fn unmet(report: &Report) -> Error {
     let rule = Rule::Conformance;
     let (count, names) = (report.failed.len(), report.failed.join(", "));
     let way_out = rule.way_out();
@@ -81,7 +81,7 @@ fn unmet(report: &Report) -> Failure {
 }
 
 /// Prints the requirements, grouped by what they are about.
-fn list(rows: &[Row]) -> Result<(), Failure> {
+fn list(rows: &[Row]) -> Result<(), Error> {
     for area in rows.chunk_by(|one, next| one.area == next.area) {
         if let Some(row) = area.first() {
             out::line(&row.area)?;
@@ -94,7 +94,7 @@ fn list(rows: &[Row]) -> Result<(), Failure> {
     Ok(())
 }
 
-fn show(row: &Row) -> Result<(), Failure> {
+fn show(row: &Row) -> Result<(), Error> {
     let Row { id, level, keyword, text, .. } = row;
     out::line(&format!("  {id:<10}  L{level} {keyword:<6}  {text}"))?;
     for proof in &row.tests {
@@ -107,7 +107,7 @@ fn show(row: &Row) -> Result<(), Failure> {
     Ok(())
 }
 
-fn summarize(report: &Report) -> Result<(), Failure> {
+fn summarize(report: &Report) -> Result<(), Error> {
     let titles = ["LEVEL", "KEYWORD", "ASKED", "SHOWN", "PASSED", "FAILED", "EXPLAINED", "LATER"];
     let known = report.results.is_some();
     let rows: Vec<Vec<String>> = report.summary.iter().map(|tally| cells(tally, known)).collect();

@@ -1,4 +1,4 @@
-//! What `cargo test` printed, read back: which test came out how.
+//! Reads the results of tests from the output of `cargo test`.
 
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -14,7 +14,7 @@ pub(crate) enum Outcome {
 }
 
 impl Outcome {
-    /// What people read.
+    /// The word for people.
     pub(crate) fn as_str(self) -> &'static str {
         match self {
             Outcome::NotRun => "not run",

@@ -30,7 +30,7 @@ fn table() -> Vec<Requirement> {
     ]
 }
 
-/// What cargo prints, with everything that is no outcome left in.
+/// Output of cargo, including the lines that are not results of tests.
 const SAID: &str = "   Compiling althing v0.1.0
     Finished `test` profile [optimized + debuginfo] target(s) in 1.2s
      Running unittests src/lib.rs (target/debug/deps/althing_kernel-0a1b2c3d)

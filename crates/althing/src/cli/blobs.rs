@@ -19,7 +19,7 @@ pub(crate) struct Blob {
     pub(crate) command: BlobCommand,
 }
 
-/// What to do with content.
+/// Subcommands of `blob`.
 #[derive(Debug, Subcommand)]
 pub(crate) enum BlobCommand {
     /// Store content and print its name.

@@ -28,7 +28,7 @@ pub(crate) const STEPS: Choices = Choices(|| {
     steps.push("progress");
     steps
 });
-/// What becomes of the plan of something that is over.
+/// The states a plan can get when its claim or assignment ends.
 pub(crate) const PLAN_ENDS: Choices = Choices(|| vec!["done", "blocked"]);
 /// The kinds of loops.
 pub(crate) const LOOP_KINDS: Choices =

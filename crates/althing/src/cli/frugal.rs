@@ -18,7 +18,7 @@ pub(crate) struct SymbolArgs {
     pub(crate) command: SymbolCommand,
 }
 
-/// What to do with symbols.
+/// Subcommands of `symbol`.
 #[derive(Debug, Subcommand)]
 pub(crate) enum SymbolCommand {
     /// Define a symbol.
@@ -54,7 +54,7 @@ pub(crate) struct FactArgs {
     pub(crate) command: FactCommand,
 }
 
-/// What to do with facts.
+/// Subcommands of `fact`.
 #[derive(Debug, Subcommand)]
 pub(crate) enum FactCommand {
     /// Set a fact; the last writer wins.
@@ -84,13 +84,13 @@ pub(crate) enum FactCommand {
 Examples:
   althing capsule write w1 --what 'added the engine' --where F12 --gotcha 'seed must be fixed'
   althing capsule write w2 --what 'added the diff' --depends w1
-  althing capsule hydrate w2        w1, then w2: what w2 builds on, and nothing else")]
+  althing capsule hydrate w2        w1, then w2, which builds on it")]
 pub(crate) struct CapsuleArgs {
     #[command(subcommand)]
     pub(crate) command: CapsuleCommand,
 }
 
-/// What to do with capsules.
+/// Subcommands of `capsule`.
 #[derive(Debug, Subcommand)]
 pub(crate) enum CapsuleCommand {
     /// Write a capsule: what the next worker has to know, in ten lines.
@@ -121,16 +121,16 @@ pub(crate) enum CapsuleCommand {
 pub(crate) struct CapsuleWrite {
     /// The id of the capsule.
     pub(crate) id: String,
-    /// What changed.
+    /// The change, in one line.
     #[arg(long, value_name = "TEXT")]
     pub(crate) what: String,
     /// Where it changed.
     #[arg(long = "where", value_name = "TEXT")]
     pub(crate) place: Option<String>,
-    /// What was decided.
+    /// The decision that was made.
     #[arg(long, value_name = "TEXT")]
     pub(crate) decision: Option<String>,
-    /// What to watch out for.
+    /// A trap to watch out for.
     #[arg(long, value_name = "TEXT")]
     pub(crate) gotcha: Option<String>,
     /// The capsules it builds on.
@@ -230,7 +230,7 @@ Examples:
   althing tokens count README.md
   althing tokens log --role coder --kind task_result --file result.json
   althing tokens baseline orchestration 41000
-  althing tokens delta                    what was saved, less the tools' own cost"
+  althing tokens delta                    savings less the cost of tools"
 )]
 pub(crate) struct TokensArgs {
     /// Sum up by this.
@@ -243,7 +243,7 @@ pub(crate) struct TokensArgs {
     pub(crate) command: Option<TokensCommand>,
 }
 
-/// What to do with tokens.
+/// Subcommands of `tokens`.
 #[derive(Debug, Subcommand)]
 pub(crate) enum TokensCommand {
     /// Count the tokens of a file, or of standard input with `-`.

@@ -29,7 +29,7 @@ pub(crate) struct GateArgs {
     pub(crate) command: GateCommand,
 }
 
-/// What to do about gates.
+/// Subcommands of `gate`.
 #[derive(Debug, Subcommand)]
 pub(crate) enum GateCommand {
     /// List the open gates, each queue in order.
@@ -46,7 +46,7 @@ approved by the coordinator, once its time is over; `gate list` shows it.
 
 Examples:
   althing gate approve --user ada
-  althing gate approve --all --user ada            all of them, even if one is refused
+  althing gate approve --all --user ada            all of them
   althing gate approve --as lead                   left to the coordinator")]
     Approve(GateAnswer),
     /// Reject what waits.
@@ -67,7 +67,7 @@ Examples:
 Examples:
   althing gate list
   althing gate list --owner ada --all
-  althing gate list --watch                        redraws when something changes")]
+  althing gate list --watch                        redraws on changes")]
 pub(crate) struct GateList {
     /// Include answered gates of this run.
     #[arg(long)]
@@ -177,7 +177,7 @@ pub(crate) struct InjectArgs {
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  althing escalations                              the questions that wait for people
+  althing escalations                              open questions to people
   althing escalations --watch                      keep running and print changes
   althing escalations answer 9sk2aa 'MIT, as the rest.' --user ada
   althing escalations abort 9sk2aa --reason 'not needed any more' --user ada
@@ -193,7 +193,7 @@ pub(crate) struct EscalationArgs {
     pub(crate) watch: bool,
 }
 
-/// What to do about an escalation.
+/// Subcommands of `escalations`.
 #[derive(Debug, Subcommand)]
 pub(crate) enum EscalationCommand {
     /// Answer the question; the agent reads it in its inbox.
@@ -260,7 +260,7 @@ pub(crate) struct HighwayArgs {
     pub(crate) command: HighwayCommand,
 }
 
-/// What to do about the highway.
+/// Subcommands of `highway`.
 #[derive(Debug, Subcommand)]
 pub(crate) enum HighwayCommand {
     /// Show the settings of this run.
@@ -291,7 +291,7 @@ pub(crate) struct HighwaySet {
     /// How long a gate waits; repeat for more.
     #[arg(long = "wait", value_name = "GATE=TIME", value_parser = pair)]
     pub(crate) waits: Vec<(GateType, String)>,
-    /// What happens then: approve, reject, `escalate_to_coordinator`; repeat for more.
+    /// The action if nobody answers in time: approve, reject, `escalate_to_coordinator`; repeat for more.
     #[arg(long = "fallback", value_name = "GATE=F", value_parser = fallback)]
     pub(crate) fallbacks: Vec<(GateType, GateFallback)>,
     /// Whether escalations reach people: on, off.
@@ -300,7 +300,7 @@ pub(crate) struct HighwaySet {
     /// How long an escalation waits.
     #[arg(long, value_name = "TIME")]
     pub(crate) escalation_wait: Option<String>,
-    /// What happens then: approve, reject, `delegate_to_coordinator`.
+    /// The action if nobody answers in time: approve, reject, `delegate_to_coordinator`.
     #[arg(long, value_name = "F", value_parser = word::<EscalationFallback>)]
     pub(crate) escalation_fallback: Option<EscalationFallback>,
     /// Whether people may write to workspaces: on, off.

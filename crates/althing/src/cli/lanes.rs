@@ -4,7 +4,7 @@ use clap::{Args, ValueEnum};
 
 use super::choices::{LOOP_ENDS, LOOP_KINDS};
 
-/// What to bring about.
+/// The intents of `memory coordinate`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Aim {
     /// Offer work: a claim, an assignment and a message for each agent.
@@ -34,7 +34,7 @@ Examples:
   althing memory coordinate consult 'Which way?' --to bob --as alice
   althing memory coordinate reroute --assignment asgn#1 --to carol --as alice")]
 pub(crate) struct MemoryCoordinate {
-    /// What to do.
+    /// The action to take.
     #[arg(value_enum)]
     pub(crate) intent: Aim,
     /// The task, in words.
@@ -77,7 +77,7 @@ pub(crate) struct MemoryCoordinate {
     pub(crate) request_id: Option<String>,
 }
 
-/// What to do with a sequence.
+/// The intents of `memory dispatch`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum DispatchIntent {
     /// Show which plans are ready, active, blocked and done.
@@ -97,7 +97,7 @@ Examples:
   althing memory dispatch execute --agent bob --agent carol --max 2 --as alice
   althing memory dispatch review --handoff hnd#1 --reviewer bob --as alice")]
 pub(crate) struct MemoryDispatch {
-    /// What to do.
+    /// The action to take.
     #[arg(value_enum, default_value = "execute")]
     pub(crate) intent: DispatchIntent,
     /// The sequence [default: the active one that changed last].
@@ -135,7 +135,7 @@ pub(crate) struct MemoryDispatch {
     pub(crate) request_id: Option<String>,
 }
 
-/// What to do with a loop.
+/// The intents of `memory loop`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum LoopAct {
     /// Open a loop.
@@ -189,7 +189,7 @@ Examples:
   althing memory loop takeover lop#1 --slot slot_1 --agent carol --as alice
   althing memory loop close lop#1 --status completed --as alice")]
 pub(crate) struct MemoryLoop {
-    /// What to do.
+    /// The action to take.
     #[arg(value_enum)]
     pub(crate) intent: LoopAct,
     /// The loop.

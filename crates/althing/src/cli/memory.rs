@@ -23,7 +23,7 @@ pub(crate) struct MemoryArgs {
     pub(crate) command: MemoryCommand,
 }
 
-/// What to do with the memory of a project.
+/// Subcommands of `memory`.
 #[derive(Debug, Subcommand)]
 pub(crate) enum MemoryCommand {
     /// Start working: open a session, get what you need to know, claim a scope.
@@ -67,7 +67,7 @@ pub(crate) enum MemoryCommand {
     Harvest(MemoryHarvest),
 }
 
-/// What one sits down for.
+/// The intents of `memory work`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum MemoryIntent {
     /// Change something; a scope is claimed.
@@ -89,7 +89,7 @@ Examples:
 
 If somebody else holds a part of the scope, nothing is claimed and the exit code is 3.")]
 pub(crate) struct MemoryWork {
-    /// What you are about to do.
+    /// Your intent.
     #[arg(value_enum)]
     pub(crate) intent: MemoryIntent,
     /// Paths or globs from the project root, separated by commas.
@@ -115,7 +115,7 @@ pub(crate) struct MemoryWork {
     pub(crate) budget_tokens: Option<u64>,
 }
 
-/// What to read.
+/// The kinds of `memory context`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum MemorySight {
     /// The records that matter most.
@@ -127,7 +127,7 @@ pub(crate) enum MemorySight {
     /// The board in numbers.
     #[value(alias = "board_summary")]
     BoardSummary,
-    /// What changed.
+    /// Changes since a moment.
     Delta,
 }
 
@@ -138,9 +138,9 @@ Examples:
   althing memory context memory --path src/parser/lex.rs --query 'unary minus'
   althing memory context delta --since 2h
   althing memory context delta --since 2026-06-11T12:00Z
-  althing memory context delta --since 120         since entry 120 of the trail")]
+  althing memory context delta --since 120         since entry 120")]
 pub(crate) struct MemoryContext {
-    /// What to read.
+    /// The kind of context to read.
     #[arg(value_enum)]
     pub(crate) kind: MemorySight,
     /// With delta: an age (2h), a time in UTC, a session, or the number of a trail entry.

@@ -73,11 +73,11 @@ use std::path::PathBuf;
 #[command(after_help = "\
 Examples:
   althing init                                     set up the project
-  althing claim src/parser --as alice --ttl 30m    claim a folder for half an hour
-  althing check src/parser/mod.rs --as bob         exit code 3 if somebody else holds it
+  althing claim src/parser --as alice --ttl 30m    claim a folder for 30 minutes
+  althing check src/parser/mod.rs --as bob         exit code 3: somebody has it
   althing claims                                   who holds what
   althing trail                                    what happened
-  althing trail verify                             check that nobody changed the history
+  althing trail verify                             check the whole history
 
 Exit codes: 0 done, 1 refused or not found, 2 wrong usage, 3 somebody else holds it,
 4 unavailable, 5 the trail or stored content is damaged.
@@ -92,19 +92,53 @@ pub(crate) struct Cli {
 
 /// The whole command line, with the commands under headings in its help.
 pub(crate) fn command() -> clap::Command {
-    let all = Cli::command();
+    let all = with_flowing_text(Cli::command());
     let template = sections::template(&all);
     all.help_template(template)
 }
 
-/// Reads the command line.
-pub(crate) fn parse(arguments: Vec<OsString>) -> Result<Cli, clap::Error> {
-    let mut all = command();
-    let matches = all.try_get_matches_from_mut(arguments)?;
-    Cli::from_arg_matches(&matches).map_err(|error| error.format(&mut all))
+/// Joins the lines of each paragraph below the options, so that they are broken where the terminal
+/// ends and not where the source does. Examples stay as they are.
+fn with_flowing_text(command: clap::Command) -> clap::Command {
+    let text = command.get_after_help().map(|text| flowing(&text.to_string()));
+    let command = match text {
+        Some(text) => command.after_help(text),
+        None => command,
+    };
+    let names: Vec<String> =
+        command.get_subcommands().map(|own| own.get_name().to_owned()).collect();
+    names.into_iter().fold(command, |all, name| all.mut_subcommand(name, with_flowing_text))
 }
 
-/// What every command takes.
+fn flowing(text: &str) -> String {
+    let is_prose = |line: &str| !line.is_empty() && !line.starts_with(' ');
+    let mut lines: Vec<String> = Vec::new();
+    for line in text.lines() {
+        match lines.last_mut() {
+            Some(last) if is_prose(last) && !last.ends_with(':') && is_prose(line) => {
+                last.push(' ');
+                last.push_str(line);
+            }
+            _ => lines.push(line.to_owned()),
+        }
+    }
+    lines.join("\n")
+}
+
+/// Reads the command line. The second value is the command that was typed, such as `task show`.
+pub(crate) fn parse(arguments: Vec<OsString>) -> Result<(Cli, String), clap::Error> {
+    let mut all = command();
+    let matches = all.try_get_matches_from_mut(arguments)?;
+    let (mut names, mut inner) = (Vec::new(), &matches);
+    while let Some((name, next)) = inner.subcommand() {
+        names.push(name);
+        inner = next;
+    }
+    let cli = Cli::from_arg_matches(&matches).map_err(|error| error.format(&mut all))?;
+    Ok((cli, names.join(" ")))
+}
+
+/// Options that every command takes.
 #[derive(Clone, Debug, Args)]
 #[command(next_help_heading = "Everywhere")]
 pub(crate) struct Globals {
@@ -142,7 +176,7 @@ pub(crate) struct Globals {
     pub(crate) verbose: u8,
 }
 
-/// What to do.
+/// All commands.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     /// Set up a project in this folder. Running it again changes nothing.
@@ -331,9 +365,9 @@ Examples:
   althing claim 'docs/**/*.md' --as bob
   althing claim 'src/lib.rs#Config::load' --as carol
   althing claim --literal 'app/[id]/page.tsx' --as dave
-  althing claim src --as erin --wait 10m           get it as soon as it is free")]
+  althing claim src --as erin --wait 10m           as soon as it is free")]
 pub(crate) struct Claim {
-    /// What to claim.
+    /// Files, folders, globs or symbols to claim.
     #[arg(required = true, value_name = "SURFACE")]
     pub(crate) surfaces: Vec<String>,
     /// How long the claim lasts: 90m, 1h30m, 45s, 2d (1s to 30d).
@@ -357,10 +391,10 @@ pub(crate) struct Claim {
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  althing release lease_01k9x --as alice           by id, or a unique prefix
+  althing release 2t739p --as alice                by id, or a unique part of it
   althing release src/parser --as alice            by what it covers
   althing release --all --as alice
-  althing release lease_01k9x --force --reason 'crashed yesterday' --user ada")]
+  althing release 2t739p --force --reason 'crashed yesterday' --user ada")]
 pub(crate) struct Release {
     /// Claims, by lease id or by a surface they cover.
     #[arg(value_name = "LEASE", required_unless_present = "all")]
@@ -429,7 +463,7 @@ Examples:
   althing check src/main.rs --as alice
   althing check src/main.rs --as alice --epoch 42     do I still hold it?")]
 pub(crate) struct Check {
-    /// What to check.
+    /// Files, folders, globs or symbols to check.
     #[arg(required = true, value_name = "SURFACE")]
     pub(crate) surfaces: Vec<String>,
     /// Also check that you hold it under this epoch.
@@ -472,13 +506,13 @@ pub(crate) struct Do {
 #[command(after_help = "\
 Examples:
   althing agents
-  althing agents register --as alice       once, so that others can assign work to alice")]
+  althing agents register --as alice       so that others can assign work")]
 pub(crate) struct Agents {
     #[command(subcommand)]
     pub(crate) command: Option<AgentsCommand>,
 }
 
-/// What to do about agents.
+/// Subcommands of `agents`.
 #[derive(Debug, Subcommand)]
 pub(crate) enum AgentsCommand {
     /// Register the agent that `--as` names, so that others can assign work to it.
@@ -513,8 +547,8 @@ Each requirement of WACP stands with the tests that show it, or with the reason 
 In the project's own folder `cargo xtask conformance` adds how each test came out.
 
 Examples:
-  althing conformance                              everything, level by level at the end
-  althing conformance --level 1 --summary          how many are shown, and every deviation")]
+  althing conformance                              all, and a sum per level
+  althing conformance --level 1 --summary          counts, and every deviation")]
 pub(crate) struct Conformance {
     /// Only requirements up to this level of the protocol: 1, 2 or 3.
     #[arg(long, value_name = "N", default_value_t = 3)]
@@ -546,8 +580,8 @@ Restoring never deletes content.
 
 Examples:
   althing backup /mnt/usb/althing-monday
-  althing backup /mnt/usb/althing-monday --keys       with the keys: keep it private
-  althing backup --restore /mnt/usb/althing-monday    the current trail is moved to quarantine")]
+  althing backup /mnt/usb/althing-monday --keys       keep it private
+  althing backup --restore /mnt/usb/althing-monday")]
 pub(crate) struct Backup {
     /// The folder to create, or with --restore to read.
     pub(crate) folder: PathBuf,

@@ -4,7 +4,7 @@ use althing_engine::field::FieldTest;
 use althing_kernel::text::Text;
 use althing_kernel::workspace::budget::Percent;
 use althing_kernel::workspace::{Party, Timeout};
-use althing_kernel::{AgentName, EnvelopeId, UserId};
+use althing_kernel::{AgentName, UserId};
 use serde::de::DeserializeOwned;
 
 use crate::settings::bare;
@@ -15,7 +15,13 @@ pub(super) use crate::amounts::{amount, budget, cost, dimension, span};
 /// A word of a closed set, as it stands in the trail.
 pub(super) fn word<T: DeserializeOwned>(text: &str) -> Result<T, String> {
     let value = serde_json::Value::String(text.to_owned());
-    serde_json::from_value(value).map_err(|error| error.to_string())
+    serde_json::from_value(value).map_err(|error| {
+        let message = error.to_string();
+        match message.split_once(", expected ") {
+            Some((_, known)) => format!("write {}", known.replace('`', "")),
+            None => message,
+        }
+    })
 }
 
 /// An agent's name, with or without `agent:` before it.
@@ -26,11 +32,6 @@ pub(super) fn agent(text: &str) -> Result<AgentName, String> {
 /// A user's id, with or without `user:` before it.
 pub(super) fn user(text: &str) -> Result<UserId, String> {
     UserId::new(bare(text, "user:")).map_err(|error| error.to_string())
-}
-
-/// An envelope's id.
-pub(super) fn envelope(text: &str) -> Result<EnvelopeId, String> {
-    EnvelopeId::new(text).map_err(|error| error.to_string())
 }
 
 /// A text within its limit.
@@ -54,8 +55,8 @@ pub(super) fn party(given: &str) -> Result<Party, String> {
     if given == "system" { Ok(Party::System) } else { user(given).map(Party::User) }
 }
 
-/// What a field has to be: `NAME`, `NAME=VALUE`, or `NAME` and a number with `<`, `<=`, `>`, `>=`
-/// in between.
+/// A test of a field: `NAME`, `NAME=VALUE`, or `NAME` and a number with `<`, `<=`, `>` or `>=`
+/// between them.
 pub(super) fn field_test(given: &str) -> Result<FieldTest, String> {
     let at = given.find(['<', '>', '=']).unwrap_or(given.len());
     let (name, rest) = given.split_at(at);

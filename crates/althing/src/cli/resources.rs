@@ -10,7 +10,7 @@ use clap::{Args, Subcommand, ValueEnum};
 
 use super::read::{amount, budget, cost, dimension, percent, span, text, timeout, word};
 
-/// What a workspace may use, and how it is watched.
+/// Budget and supervision of a workspace.
 #[derive(Debug, Args)]
 pub(crate) struct Allowance {
     /// Its budget, any of: tokens=200k,cost=2.50,time=1h,context=1MiB,checkpoints=10MiB,trail=1MiB,
@@ -28,7 +28,7 @@ pub(crate) struct Allowance {
     pub(crate) liveness: Option<Timeout>,
 }
 
-/// What a run has room for.
+/// Limits of a run.
 #[derive(Debug, Args)]
 pub(crate) struct Room {
     /// The most workspaces at the same time.
@@ -96,7 +96,7 @@ pub(crate) struct Meter {
     pub(crate) all: bool,
 }
 
-/// What use is added up by.
+/// The grouping of metered use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum By {
     /// One line for each workspace.
@@ -105,7 +105,7 @@ pub(crate) enum By {
     Group,
 }
 
-/// What to do about meters.
+/// Subcommands of `meter`.
 #[derive(Debug, Subcommand)]
 pub(crate) enum MeterCommand {
     /// Report tokens and cost used since the last report.
@@ -224,7 +224,7 @@ pub(crate) struct Group {
     pub(crate) command: GroupCommand,
 }
 
-/// What to do about groups.
+/// Subcommands of `group`.
 #[derive(Debug, Subcommand)]
 pub(crate) enum GroupCommand {
     /// List the groups of the run, with what they used.

@@ -18,7 +18,7 @@ pub(crate) struct ViewArgs {
     pub(crate) command: ViewCommand,
 }
 
-/// What to look at.
+/// Subcommands of `view`.
 #[derive(Debug, Subcommand)]
 pub(crate) enum ViewCommand {
     /// Draw a run: results, workspaces over time, tasks.

@@ -5,13 +5,13 @@ use althing_kernel::deployment::Deployment;
 use althing_kernel::text::Text;
 use althing_kernel::token::RoleName;
 use althing_kernel::workspace::{self, Party, Timeout};
-use althing_kernel::{AgentName, EnvelopeId, UserId, task};
+use althing_kernel::{AgentName, UserId, task};
 use clap::{Args, Subcommand};
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 use super::ending::{WorkspaceGrant, WorkspaceReparent, WorkspaceTerminate};
-use super::read::{agent, envelope, party, text, timeout, user, word};
+use super::read::{agent, party, text, timeout, user, word};
 use super::resources::{Allowance, Room, WorkspaceBudget, WorkspacePriority};
 
 /// How workspaces, tasks and the like are named on the command line.
@@ -36,7 +36,7 @@ pub(crate) struct Coordinator {
     pub(crate) command: CoordinatorCommand,
 }
 
-/// What to do about the run.
+/// Subcommands of `coordinator`.
 #[derive(Debug, Subcommand)]
 pub(crate) enum CoordinatorCommand {
     /// Start a run.
@@ -78,7 +78,7 @@ pub(crate) struct CoordinatorStart {
     /// Additional roles and message types, from a .json or .toml file.
     #[arg(long, value_name = "FILE")]
     pub(crate) taxonomy: Option<PathBuf>,
-    /// What people want to be asked about: autonomous, supervised, gated, or off.
+    /// The decisions that people are asked about: autonomous, supervised, gated, or off.
     #[arg(long, value_name = "PRESET", value_parser = highway)]
     pub(crate) highway: Option<Wish>,
     #[command(flatten)]
@@ -113,7 +113,7 @@ pub(crate) struct CoordinatorHandOver {
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  althing coordinator stop --as alice                all other workspaces must have ended
+  althing coordinator stop --as alice                once all others ended
   althing coordinator stop --force --reason 'wrong plan' --user ada")]
 pub(crate) struct CoordinatorStop {
     /// Fail all open workspaces.
@@ -132,7 +132,7 @@ pub(crate) struct WorkspaceArgs {
     pub(crate) command: WorkspaceCommand,
 }
 
-/// What to do about workspaces.
+/// Subcommands of `workspace`.
 #[derive(Debug, Subcommand)]
 pub(crate) enum WorkspaceCommand {
     /// Create a workspace for an agent (coordinator, or a delegate below itself).
@@ -211,7 +211,7 @@ pub(crate) struct Order {
     pub(crate) reason: Option<Text<1000>>,
 }
 
-/// What a workspace is bound to, however it comes about.
+/// Options shared by `workspace create` and `task assign`.
 #[derive(Debug, Args)]
 pub(crate) struct Binding {
     /// The agent that works in it; registered if it is unknown.
@@ -220,7 +220,7 @@ pub(crate) struct Binding {
     /// Its role: worker, observer, or one the taxonomy adds.
     #[arg(long, value_name = "ROLE", default_value = "worker")]
     pub(crate) role: RoleName,
-    /// What it may change, as for `claim`; repeat for more [default: as its parent].
+    /// Files it may change, written as for `claim`; repeat for more [default: as its parent].
     #[arg(long, value_name = "SURFACE")]
     pub(crate) authority: Vec<String>,
     /// A workspace it may read; repeat for more.
@@ -252,7 +252,7 @@ Examples:
 pub(crate) struct WorkspaceCreate {
     #[command(flatten)]
     pub(crate) binding: Binding,
-    /// What to do; a task brings its own description.
+    /// The instructions; a task brings its own description.
     #[arg(long, value_name = "TEXT", required_unless_present = "task")]
     pub(crate) directive: Option<String>,
     /// The task it works on.
@@ -271,8 +271,8 @@ pub(crate) struct WorkspaceCreate {
     #[arg(long)]
     pub(crate) global_trail: bool,
     /// The message of a person that caused it; the work is then on that person's account.
-    #[arg(long, value_name = "ENV", value_parser = envelope)]
-    pub(crate) caused_by: Option<EnvelopeId>,
+    #[arg(long, value_name = "ENV")]
+    pub(crate) caused_by: Option<String>,
     /// A tool it has; repeat for more.
     #[arg(long = "mount", value_name = "TOOL", value_parser = text::<200>)]
     pub(crate) mounts: Vec<Text<200>>,
@@ -412,7 +412,7 @@ pub(crate) struct TaskArgs {
     pub(crate) command: TaskCommand,
 }
 
-/// What to do about tasks.
+/// Subcommands of `task`.
 #[derive(Debug, Subcommand)]
 pub(crate) enum TaskCommand {
     /// Plan a graph of tasks (coordinator).
@@ -489,7 +489,7 @@ pub(crate) struct TaskPlan {
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Example:
-  althing task add graph_01k9x docs --description 'Document it.' --depends-on parser --as alice")]
+  althing task add 40e83p docs --description 'Document it.' --depends-on parser --as alice")]
 pub(crate) struct TaskAdd {
     /// The graph.
     pub(crate) graph: String,
@@ -515,7 +515,7 @@ pub(crate) struct TaskAdd {
 #[command(after_help = "\
 Examples:
   althing task approve parser tests --as alice
-  althing task approve --graph graph_01k9x --as alice     all its drafts")]
+  althing task approve --graph 40e83p --as alice     all its drafts")]
 pub(crate) struct TaskApprove {
     /// The tasks.
     #[arg(value_name = "TASK", required_unless_present = "graph")]
@@ -568,7 +568,7 @@ pub(crate) struct TaskCancel {
 #[command(after_help = "\
 Examples:
   althing task list --status failed
-  althing task list --graph graph_01k9x")]
+  althing task list --graph 40e83p")]
 pub(crate) struct TaskList {
     /// Include older runs.
     #[arg(long)]
@@ -597,7 +597,7 @@ pub(crate) struct TaskReady {
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  althing task deps release --all             everything that has to be done first
+  althing task deps release --all             all that comes first
   althing task deps grammar --all --waiting   everything that waits for it")]
 pub(crate) struct TaskDeps {
     /// The task.
@@ -619,8 +619,8 @@ it.
 
 Examples:
   althing task graph                              the newest graph
-  althing task graph graph_01k9x --dot | dot -Tsvg > plan.svg
-  althing task graph --mermaid                    for a page that draws Mermaid")]
+  althing task graph 40e83p --dot | dot -Tsvg > plan.svg
+  althing task graph --mermaid                    for a Mermaid page")]
 pub(crate) struct TaskGraph {
     /// The graph [default: the newest].
     #[arg(value_name = "GRAPH")]

@@ -2,6 +2,7 @@
 
 use althing_engine::{Inventory, backup};
 use althing_kernel::Blob;
+use althing_services::ErrorKind;
 use althing_services::error::BLOB_HINT;
 use serde_json::json;
 
@@ -21,8 +22,14 @@ pub(crate) fn run(app: &App, args: &Backup) -> Result<(), Error> {
     }
     let bar = Progress::new(app.out, "copying");
     let backup =
-        backup::backup(&project.home, &args.folder, args.keys, &mut |done, of| bar.at(done, of))?;
+        backup::backup(&project.home, &args.folder, args.keys, &mut |done, of| bar.at(done, of));
     drop(bar);
+    let backup = backup.map_err(|error| match Error::from(error) {
+        failure if failure.message().starts_with("cannot create") => {
+            failure.hint("Name a folder that can be created: the one above it has to exist.")
+        }
+        failure => failure,
+    })?;
     let folder = backup.folder.to_string_lossy();
     if app.out.json {
         return app.out.value(&json!({
@@ -66,7 +73,13 @@ fn name_lost(app: &App, blobs: &Inventory) {
 fn restore(app: &App, args: &Backup, project: &Project) -> Result<(), Error> {
     let asked_by = project.credential(app)?;
     let options = project.options();
-    let restored = backup::restore(&project.home, &args.folder, &options, asked_by.as_ref())?;
+    let restored = backup::restore(&project.home, &args.folder, &options, asked_by.as_ref());
+    let restored = restored.map_err(|error| match Error::from(error) {
+        failure if failure.kind() == ErrorKind::NotFound => {
+            failure.hint("Name a folder that `althing backup FOLDER` wrote.")
+        }
+        failure => failure,
+    })?;
     let aside = restored.aside.as_ref().map(|path| path.to_string_lossy());
     let entries = restored.checked.entries;
     if app.out.json {

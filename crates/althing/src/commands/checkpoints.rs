@@ -11,8 +11,8 @@ use std::path::Path;
 use super::{blobs, workspaces};
 use crate::app::App;
 use crate::cli::{CheckpointCommand, CheckpointCreate, CheckpointShow};
+use crate::command_context::CommandContext;
 use crate::content;
-use crate::desk::Desk;
 use crate::error::Error;
 use crate::event_summary::word;
 use crate::naming::{short, short_blob};
@@ -22,38 +22,39 @@ use crate::surfaces;
 use crate::table::{free_text, whole};
 
 pub(crate) fn run(app: &App, command: CheckpointCommand) -> Result<(), Error> {
-    let desk = Desk::open(app)?;
+    let context = CommandContext::open(app)?;
     match command {
-        CheckpointCommand::Create(args) => create(&desk, args),
+        CheckpointCommand::Create(args) => create(&context, args),
         CheckpointCommand::List(args) => {
-            let made = desk.checkpoints(&desk.workspace(&args.id)?)?;
-            if desk.out().json {
-                return desk.out().value(&made);
+            let made = context.checkpoints(&context.workspace(&args.id)?)?;
+            if context.out().json {
+                return context.out().value(&made);
             }
             if made.is_empty() {
-                return desk.out().line("no checkpoints");
+                return context.out().line("no checkpoints");
             }
-            table(&desk, &made)
+            table(&context, &made)
         }
-        CheckpointCommand::Show(args) => show(&desk, &args),
+        CheckpointCommand::Show(args) => show(&context, &args),
     }
 }
 
-fn create(desk: &Desk<'_>, args: CheckpointCreate) -> Result<(), Error> {
-    let workspace = desk.acting_in()?;
+fn create(context: &CommandContext<'_>, args: CheckpointCreate) -> Result<(), Error> {
+    let workspace = context.acting_in()?;
     // Where the caller's workspace is not clear, the kernel says so.
-    let head = desk.own().and_then(|own| desk.workspace_view(own)).ok().and_then(|own| own.head);
+    let head =
+        context.own().and_then(|own| context.workspace_view(own)).ok().and_then(|own| own.head);
     let mut files_changed: Vec<FileArg> =
-        args.files.iter().map(|given| changed(desk, given)).collect::<Result<_, _>>()?;
+        args.files.iter().map(|given| changed(context, given)).collect::<Result<_, _>>()?;
     for given in &args.deleted {
-        let path = surfaces::file(&desk.project.place, given)?;
+        let path = surfaces::file(&context.project.place, given)?;
         files_changed.push(FileArg { content: None, path });
     }
-    let artifacts = args.artifacts.iter().map(|given| artifact(desk, given));
+    let artifacts = args.artifacts.iter().map(|given| artifact(context, given));
     let create = Create {
         artifacts: artifacts.collect::<Result<_, _>>()?,
         confidence: args.confidence,
-        content: args.content.as_deref().map(|text| content::read(desk, text)).transpose()?,
+        content: args.content.as_deref().map(|text| content::read(context, text)).transpose()?,
         files_changed,
         intent: args.intent,
         parent: head,
@@ -62,44 +63,45 @@ fn create(desk: &Desk<'_>, args: CheckpointCreate) -> Result<(), Error> {
         kind: args.kind,
         workspace,
     };
-    let reply = desk.order(Command::CheckpointCreate(create))?;
-    if desk.out().json {
-        return desk.out().value(&reply);
+    let reply = context.order(Command::CheckpointCreate(create))?;
+    if context.out().json {
+        return context.out().value(&reply);
     }
     let Reply::Checkpoint(made) = reply else { return Err(Error::unexpected(&reply)) };
     if made.status == Status::Final {
-        note_left_out(desk, &made)?;
+        note_left_out(context, &made)?;
     }
     let sort = sort(&made);
-    desk.out().say(&format!("{sort} checkpoint {} of {}", made.checkpoint, made.workspace))
+    context.out().say(&format!("{sort} checkpoint {} of {}", made.checkpoint, made.workspace))
 }
 
 /// Only what a final checkpoint names is merged. Whoever named a file before may have meant it to be.
-fn note_left_out(desk: &Desk<'_>, made: &CheckpointView) -> Result<(), Error> {
-    let earlier = desk.checkpoints(&made.workspace)?;
+fn note_left_out(context: &CommandContext<'_>, made: &CheckpointView) -> Result<(), Error> {
+    let earlier = context.checkpoints(&made.workspace)?;
     let named = |path: &FilePath| made.files_changed.iter().any(|file| file.path == *path);
     let files = earlier.iter().flat_map(|checkpoint| &checkpoint.files_changed);
     let left: BTreeSet<&str> =
         files.filter(|file| !named(&file.path)).map(|file| file.path.as_str()).collect();
     if !left.is_empty() {
         let left = left.into_iter().collect::<Vec<_>>().join(", ");
-        desk.out()
+        context
+            .out()
             .note(format!("named before and not in this one, so not merged: {}", one_line(&left)));
     }
     Ok(())
 }
 
 /// `PATH` or `PATH=@FILE`: a file as it is now, or as another file has it.
-fn changed(desk: &Desk<'_>, given: &str) -> Result<FileArg, Error> {
-    let place = &desk.project.place;
+fn changed(context: &CommandContext<'_>, given: &str) -> Result<FileArg, Error> {
+    let place = &context.project.place;
     if let Some((path, from)) = given.split_once("=@") {
-        let content = content::of_file(desk, Path::new(from))?;
-        return Ok(FileArg { content: Some(content), path: surfaces::file(place, path)? });
+        let stored = content::of_file(context, Path::new(from))?;
+        return Ok(FileArg { content: Some(stored), path: surfaces::file(place, path)? });
     }
     let path = surfaces::file(place, given)?;
     let file = place.root.join(path.as_str());
     stays_inside(place, &file)?;
-    Ok(FileArg { content: Some(content::of_file(desk, &file)?), path })
+    Ok(FileArg { content: Some(content::of_file(context, &file)?), path })
 }
 
 /// Refuses what a link leads out of the project to, and what lies in the state folder: keys, for
@@ -117,12 +119,12 @@ fn stays_inside(place: &Place, file: &Path) -> Result<(), Error> {
 }
 
 /// `NAME=@FILE`, or `NAME=TEXT`.
-fn artifact(desk: &Desk<'_>, given: &str) -> Result<ArtifactArg, Error> {
+fn artifact(context: &CommandContext<'_>, given: &str) -> Result<ArtifactArg, Error> {
     let Some((name, from)) = given.split_once('=').filter(|(name, _)| !name.is_empty()) else {
         return Err(Error::usage(format!("--artifact: write NAME=@FILE, not {given:?}")));
     };
     let name = Text::new(name).map_err(|error| Error::misuse(Rule::Limits, error.to_string()))?;
-    Ok(ArtifactArg { content: content::read(desk, from)?, name })
+    Ok(ArtifactArg { content: content::read(context, from)?, name })
 }
 
 fn sort(made: &CheckpointView) -> &'static str {
@@ -133,41 +135,45 @@ fn sort(made: &CheckpointView) -> &'static str {
 }
 
 /// Checkpoints, one a line.
-pub(super) fn table(desk: &Desk<'_>, made: &[CheckpointView]) -> Result<(), Error> {
-    let naming = desk.checkpoint_naming()?;
+pub(super) fn table(context: &CommandContext<'_>, made: &[CheckpointView]) -> Result<(), Error> {
+    let naming = context.checkpoint_naming()?;
     let row = |made: &CheckpointView| {
         vec![
             naming.short(&made.checkpoint),
             sort(made).to_owned(),
             made.kind.to_string(),
-            from_now(made.at, desk.now()),
+            from_now(made.at, context.now()),
             made.files_changed.len().to_string(),
             made.intent.clone(),
         ]
     };
     let titles = ["CHECKPOINT", "STATUS", "TYPE", "MADE", "FILES"].map(whole);
     let titles = [&titles[..], &[free_text("INTENT")]].concat();
-    desk.out().table(&titles, &made.iter().map(row).collect::<Vec<_>>())
+    context.out().table(&titles, &made.iter().map(row).collect::<Vec<_>>())
 }
 
-fn show(desk: &Desk<'_>, args: &CheckpointShow) -> Result<(), Error> {
-    let checkpoint = desk.checkpoint(&args.id)?;
-    let made = match desk.ask(&Query::CheckpointGet(OfCheckpoint { checkpoint }))? {
+fn show(context: &CommandContext<'_>, args: &CheckpointShow) -> Result<(), Error> {
+    let checkpoint = context.checkpoint(&args.id)?;
+    let made = match context.ask(&Query::CheckpointGet(OfCheckpoint { checkpoint }))? {
         Answer::Checkpoint(made) => *made,
         other => return Err(Error::unexpected(&other)),
     };
     if let Some(path) = &args.file {
-        return blobs::print(&desk.blobs().get(&file_in(desk, &made, path)?)?);
+        return blobs::print(&context.blobs().get(&file_in(context, &made, path)?)?);
     }
-    if desk.out().json {
-        return desk.out().value(&made);
+    if context.out().json {
+        return context.out().value(&made);
     }
-    print(desk, &made)
+    print(context, &made)
 }
 
 /// The content of a file as a checkpoint has it.
-fn file_in(desk: &Desk<'_>, made: &CheckpointView, given: &str) -> Result<Blob, Error> {
-    let path = surfaces::file(&desk.project.place, given)?;
+fn file_in(
+    context: &CommandContext<'_>,
+    made: &CheckpointView,
+    given: &str,
+) -> Result<Blob, Error> {
+    let path = surfaces::file(&context.project.place, given)?;
     let Some(file) = made.files_changed.iter().find(|file| file.path == path) else {
         let named: Vec<&str> = made.files_changed.iter().map(|file| file.path.as_str()).collect();
         let message = format!("{} changes no file {path}", made.checkpoint);
@@ -181,13 +187,13 @@ fn file_in(desk: &Desk<'_>, made: &CheckpointView, given: &str) -> Result<Blob, 
     })
 }
 
-fn print(desk: &Desk<'_>, made: &CheckpointView) -> Result<(), Error> {
+fn print(context: &CommandContext<'_>, made: &CheckpointView) -> Result<(), Error> {
     let confidence = word(&made.confidence);
     let mut facts = vec![
         ("checkpoint", short(&made.checkpoint)),
         ("workspace", short(&made.workspace)),
         ("status", format!("{} {}, confidence {confidence}", sort(made), made.kind)),
-        ("made", from_now(made.at, desk.now())),
+        ("made", from_now(made.at, context.now())),
         ("intent", made.intent.clone()),
     ];
     if let Some(parent) = &made.parent {
@@ -197,16 +203,16 @@ fn print(desk: &Desk<'_>, made: &CheckpointView) -> Result<(), Error> {
         facts.push(("artifact", format!("{} {}", artifact.name, short_blob(&artifact.content))));
     }
     for (key, value) in facts {
-        desk.out().fact(key, 12, &one_line(&value))?;
+        context.out().fact(key, 12, &one_line(&value))?;
     }
     if !made.files_changed.is_empty() {
-        desk.out().line("")?;
-        workspaces::file_table(desk, &made.files_changed)?;
+        context.out().line("")?;
+        workspaces::file_table(context, &made.files_changed)?;
     }
     if let Some(said) = &made.content {
-        desk.out().line("")?;
-        for line in content::shown(&desk.blobs(), said) {
-            desk.out().line(format!("  {line}"))?;
+        context.out().line("")?;
+        for line in content::shown(&context.blobs(), said) {
+            context.out().line(format!("  {line}"))?;
         }
     }
     Ok(())

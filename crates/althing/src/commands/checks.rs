@@ -276,7 +276,7 @@ mod tests {
     }
 
     #[test]
-    fn what_terminals_understand_is_left_out() {
+    fn escape_sequences_are_removed() {
         assert_eq!(plain(b"\x1b[31mred\x1b[0m\r\nplain\x1b"), "red\nplain");
     }
 }

@@ -10,7 +10,7 @@ use super::views::say_deleted;
 use crate::amounts::show_cost;
 use crate::app::App;
 use crate::cli::{TrailCompare, TrailRuns};
-use crate::desk::Desk;
+use crate::command_context::CommandContext;
 use crate::drawing::bars::bar;
 use crate::error::Error;
 use crate::naming::{Naming, short};
@@ -20,9 +20,9 @@ use crate::table::{drawing, free_text, whole};
 pub(super) fn list(app: &App, args: &TrailRuns) -> Result<(), Error> {
     let (mut all, mut deleted) = (Vec::new(), 0);
     if args.files.is_empty() {
-        let desk = Desk::open(app)?;
-        let scope = desk.engine()?.scope(desk.project.asker()?.as_ref())?;
-        let source = Source::Project(desk.engine()?);
+        let context = CommandContext::open(app)?;
+        let scope = context.engine()?.scope(context.project.asker()?.as_ref())?;
+        let source = Source::Project(context.engine()?);
         all.extend(runs::runs(&source, &scope)?);
         deleted = runs::deleted(&source, &scope)?.values().sum();
     }
@@ -86,9 +86,9 @@ pub(super) fn compare(app: &App, args: &TrailCompare) -> Result<(), Error> {
 }
 
 fn last_two(app: &App) -> Result<(RunDigest, RunDigest), Error> {
-    let desk = Desk::open(app)?;
-    let scope = desk.engine()?.scope(desk.project.asker()?.as_ref())?;
-    let mut all = runs::runs(&Source::Project(desk.engine()?), &scope)?;
+    let context = CommandContext::open(app)?;
+    let scope = context.engine()?.scope(context.project.asker()?.as_ref())?;
+    let mut all = runs::runs(&Source::Project(context.engine()?), &scope)?;
     match (all.pop(), all.pop()) {
         (Some(b), Some(a)) => Ok((a, b)),
         _ => Err(Error::not_found("there are not two runs yet to compare")
@@ -105,10 +105,10 @@ fn named(app: &App, text: &str) -> Result<RunDigest, Error> {
     if let Some((path, id)) = text.rsplit_once(':').filter(|(path, _)| is_file(path)) {
         return in_file(path, Some(id));
     }
-    let desk = Desk::open(app)?;
-    let scope = desk.engine()?.scope(desk.project.asker()?.as_ref())?;
-    let run = desk.workspace(text)?;
-    Ok(runs::run(&Source::Project(desk.engine()?), &scope, Some(&run))?)
+    let context = CommandContext::open(app)?;
+    let scope = context.engine()?.scope(context.project.asker()?.as_ref())?;
+    let run = context.workspace(text)?;
+    Ok(runs::run(&Source::Project(context.engine()?), &scope, Some(&run))?)
 }
 
 /// A run of an exported trail: the one that is meant, or the last.
@@ -200,11 +200,11 @@ fn print(app: &App, comparison: &Comparison) -> Result<(), Error> {
 
 /// The run somebody means: of a project by any part of its id, of a file by all of it.
 pub(super) fn meant(
-    desk: Option<&Desk<'_>>,
+    context: Option<&CommandContext<'_>>,
     text: Option<&str>,
 ) -> Result<Option<WorkspaceId>, Error> {
-    text.map(|text| match desk {
-        Some(desk) => desk.workspace(text),
+    text.map(|text| match context {
+        Some(context) => context.workspace(text),
         None => WorkspaceId::new(text).map_err(|error| Error::usage(error.to_string())),
     })
     .transpose()

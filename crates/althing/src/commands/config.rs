@@ -36,7 +36,7 @@ pub(crate) fn run(app: &App) -> Result<(), Error> {
         ),
         line("agent", shown(settings.agent.value.as_ref()), named(settings.agent.origin)),
         line("user", shown(settings.user.value.as_ref()), named(settings.user.origin)),
-        line("session", shown(settings.session.value.as_ref()), named(settings.session.origin)),
+        line("session", settings.session.value.clone(), named(settings.session.origin)),
         line("workspace", settings.workspace.value.clone(), named(settings.workspace.origin)),
         line("lease_ttl", secs(settings.lease_ttl.value.secs()), named(settings.lease_ttl.origin)),
         line("patience", secs(settings.patience_secs.value), named(settings.patience_secs.origin)),

@@ -14,33 +14,33 @@ use serde_json::json;
 use super::highway;
 use crate::app::App;
 use crate::cli::{CoordinatorCommand, CoordinatorStart};
-use crate::desk::Desk;
+use crate::command_context::CommandContext;
 use crate::error::Error;
 use crate::input::read_document;
 use crate::naming::short;
 use crate::output::{counted, show_bytes};
 
 pub(crate) fn run(app: &App, command: CoordinatorCommand) -> Result<(), Error> {
-    let desk = Desk::open(app)?;
+    let context = CommandContext::open(app)?;
     match command {
-        CoordinatorCommand::Start(args) => start(&desk, *args),
-        CoordinatorCommand::Show => show(&desk),
-        CoordinatorCommand::HandOver(args) => hand_over(&desk, args.leader),
+        CoordinatorCommand::Start(args) => start(&context, *args),
+        CoordinatorCommand::Show => show(&context),
+        CoordinatorCommand::HandOver(args) => hand_over(&context, args.leader),
         CoordinatorCommand::Stop(args) => {
             let end = End { force: args.force, reason: args.reason };
-            let root = root_of(desk.order(Command::RunEnd(end))?)?;
-            tell(&desk, &root, &format!("the run {} is over: {}", root.workspace, root.status))
+            let root = root_of(context.order(Command::RunEnd(end))?)?;
+            tell(&context, &root, &format!("the run {} is over: {}", root.workspace, root.status))
         }
     }
 }
 
-fn start(desk: &Desk<'_>, args: CoordinatorStart) -> Result<(), Error> {
+fn start(context: &CommandContext<'_>, args: CoordinatorStart) -> Result<(), Error> {
     let taxonomy = args.taxonomy.as_deref().map(read_document).transpose()?;
-    let client = desk.client()?;
+    let client = context.client()?;
     if let Some(leader) = &args.leader {
-        desk.introduce(&client, leader)?;
+        context.introduce(&client, leader)?;
     }
-    let deployment = args.deployment.unwrap_or(desk.project.settings.deployment.value);
+    let deployment = args.deployment.unwrap_or(context.project.settings.deployment.value);
     let start = Command::RunStart(Start {
         agent: args.leader,
         deployment: Some(deployment),
@@ -51,16 +51,16 @@ fn start(desk: &Desk<'_>, args: CoordinatorStart) -> Result<(), Error> {
     });
     let root = root_of(client.execute(start)?)?;
     let leads = leader(root.agent.as_ref());
-    tell(desk, &root, &format!("a run begins; {leads}\nroot {}", root.workspace))
+    tell(context, &root, &format!("a run begins; {leads}\nroot {}", root.workspace))
 }
 
-fn hand_over(desk: &Desk<'_>, agent: Option<AgentName>) -> Result<(), Error> {
-    let client = desk.client()?;
+fn hand_over(context: &CommandContext<'_>, agent: Option<AgentName>) -> Result<(), Error> {
+    let client = context.client()?;
     if let Some(leader) = &agent {
-        desk.introduce(&client, leader)?;
+        context.introduce(&client, leader)?;
     }
     let root = root_of(client.execute(Command::RunHandOver(HandOver { agent }))?)?;
-    tell(desk, &root, &leader(root.agent.as_ref()))
+    tell(context, &root, &leader(root.agent.as_ref()))
 }
 
 fn root_of(reply: Reply) -> Result<WorkspaceView, Error> {
@@ -70,8 +70,8 @@ fn root_of(reply: Reply) -> Result<WorkspaceView, Error> {
     }
 }
 
-fn tell(desk: &Desk<'_>, root: &WorkspaceView, words: &str) -> Result<(), Error> {
-    if desk.out().json { desk.out().value(root) } else { desk.out().say(words) }
+fn tell(context: &CommandContext<'_>, root: &WorkspaceView, words: &str) -> Result<(), Error> {
+    if context.out().json { context.out().value(root) } else { context.out().say(words) }
 }
 
 /// The coordinator, in words.
@@ -82,22 +82,22 @@ pub(super) fn leader(agent: Option<&AgentName>) -> String {
     }
 }
 
-fn show(desk: &Desk<'_>) -> Result<(), Error> {
-    let Some(run) = desk.run()? else {
-        let failure = Error::not_found("no run goes on");
+fn show(context: &CommandContext<'_>) -> Result<(), Error> {
+    let Some(run) = context.run()? else {
+        let failure = Error::not_found("there is no active run");
         return Err(failure.with_rule(Rule::RunNeeded));
     };
-    let terms = Terms::of(desk, &run.root)?;
-    if desk.out().json {
+    let terms = Terms::of(context, &run.root)?;
+    if context.out().json {
         let mut value =
             serde_json::to_value(&run).map_err(|error| Error::unavailable(error.to_string()))?;
         value["owner"] = json!(terms.owner);
         value["deployment"] = json!(terms.deployment);
         value["highway"] = json!(terms.highway);
-        return desk.out().value(&value);
+        return context.out().value(&value);
     }
     let RunView { root, coordinator, live, limits, room, taxonomy, roles, envelope_types } = run;
-    let out = desk.out();
+    let out = context.out();
     out.line(format!("root        {}", short(&root)))?;
     out.line(format!("coordinator {}", leader(coordinator.as_ref())))?;
     out.line(format!("owner       {}", terms.owner))?;
@@ -124,23 +124,23 @@ struct Terms {
 }
 
 impl Terms {
-    fn of(desk: &Desk<'_>, root: &WorkspaceId) -> Result<Self, Error> {
-        // What a run declared at its beginning stands in the trail alone.
+    fn of(context: &CommandContext<'_>, root: &WorkspaceId) -> Result<Self, Error> {
+        // Only the trail has what a run declared when it began.
         let began = TrailQuery {
             kinds: vec![Kind::WorkspaceCreated],
             workspace: Some(root.clone()),
             limit: Some(1),
             ..TrailQuery::default()
         };
-        let found = began.find(&mut *desk.engine()?.reader()?)?;
+        let found = began.find(&mut *context.engine()?.reader()?)?;
         let deployment = match found.first().map(|found| &found.entry.stamped.draft.event) {
             Some(Event::WorkspaceCreated(body)) => body.run.as_ref(),
             _ => None,
         };
         Ok(Terms {
-            owner: desk.workspace_view(root.clone())?.owner,
+            owner: context.workspace_view(root.clone())?.owner,
             deployment: deployment.map(|run| run.deployment_model),
-            highway: highway::settings(desk)?,
+            highway: highway::settings(context)?,
         })
     }
 

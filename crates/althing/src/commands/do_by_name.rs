@@ -39,17 +39,19 @@ pub(crate) fn run(app: &App, args: &Do) -> Result<(), Error> {
 }
 
 fn list(app: &App) -> Result<(), Error> {
-    let doors = api::list();
+    let operations = api::list();
     if app.out.json {
-        return app.out.value(&doors);
+        return app.out.value(&operations);
     }
-    let sort = |door: &api::Operation| match door.sort {
+    let sort = |operation: &api::Operation| match operation.sort {
         api::Sort::Command => "command",
         api::Sort::Question => "question",
     };
-    let rows: Vec<Vec<String>> = doors
+    let rows: Vec<Vec<String>> = operations
         .iter()
-        .map(|door| vec![door.name.to_owned(), sort(door).to_owned(), door.help.to_owned()])
+        .map(|operation| {
+            vec![operation.name.to_owned(), sort(operation).to_owned(), operation.help.to_owned()]
+        })
         .collect();
     app.out.table(&[whole("NAME"), whole("SORT"), free_text("DOES")], &rows)
 }

@@ -115,7 +115,7 @@ pub(crate) fn run(app: &App, args: &Doctor) -> Result<(), Error> {
             ErrorKind::Integrity => Error::integrity(Rule::ArchiveThere, message),
             _ => Error::unavailable(message),
         };
-        return Err(failure.hint("What is wrong, and what to do about it, stands above."));
+        return Err(failure.hint("The lines above say what is wrong and what to do about it."));
     }
     Ok(())
 }
@@ -165,18 +165,18 @@ fn planning(project: &Project, engine: &Engine) -> Option<Finding> {
         let way_out = "Move it away and run `althing rebuild`.";
         return Some(Finding::bad(name, listed(&report.blocked), way_out));
     }
-    let strangers = format!("not from the trail: {}", listed(&report.strangers));
+    let unknown = format!("not from the trail: {}", listed(&report.unknown));
     if !report.edited.is_empty() {
         let mut says = format!("written into by hand, and left so: {}", listed(&report.edited));
-        if !report.strangers.is_empty() {
-            says = format!("{says}; {strangers}");
+        if !report.unknown.is_empty() {
+            says = format!("{says}; {unknown}");
         }
         let way_out =
             "`althing rebuild` sets them aside; with `--adopt --as NAME` it takes them over.";
         return Some(Finding::note(name, says, way_out));
     }
-    if !report.strangers.is_empty() {
-        let says = strangers;
+    if !report.unknown.is_empty() {
+        let says = unknown;
         let way_out =
             "`althing rebuild --adopt --as NAME` takes capsules over; move the rest away.";
         return Some(Finding::note(name, says, way_out));

@@ -19,8 +19,8 @@ use serde_json::{Value, json};
 
 use super::integration::said_of_conflict;
 use crate::amounts::{budget_words, show_cost};
+use crate::command_context::CommandContext;
 use crate::content;
-use crate::desk::Desk;
 use crate::error::Error;
 use crate::event_summary::word;
 use crate::naming::{short_blob, short_ids};
@@ -53,7 +53,7 @@ impl Sheet {
 }
 
 /// Prints everything that waits at a gate.
-pub(super) fn print(desk: &Desk<'_>, gate: &GateView) -> Result<(), Error> {
+pub(super) fn print(context: &CommandContext<'_>, gate: &GateView) -> Result<(), Error> {
     let mut sheet = Sheet::default();
     let mut text = None;
     if let Some(task) = &gate.task {
@@ -70,11 +70,11 @@ pub(super) fn print(desk: &Desk<'_>, gate: &GateView) -> Result<(), Error> {
             let blob = create.directive.as_ref().and_then(|said| said.content.blob());
             text = blob.cloned().or(text);
         }
-        Some(Request::Integrate(decide)) => of_merge(desk, &mut sheet, decide),
-        Some(Request::Salvage(salvage)) => of_salvage(desk, &mut sheet, salvage)?,
-        Some(Request::Resolve(resolve)) => of_resolve(desk, &mut sheet, resolve),
+        Some(Request::Integrate(decide)) => of_merge(context, &mut sheet, decide),
+        Some(Request::Salvage(salvage)) => of_salvage(context, &mut sheet, salvage)?,
+        Some(Request::Resolve(resolve)) => of_resolve(context, &mut sheet, resolve),
         Some(Request::Abort(abort)) => {
-            if let Some(view) = seen(desk, &abort.workspace) {
+            if let Some(view) = seen(context, &abort.workspace) {
                 of_workspace(&mut sheet, &view);
             }
             sheet.put_if("reason", abort.reason.as_ref());
@@ -82,29 +82,29 @@ pub(super) fn print(desk: &Desk<'_>, gate: &GateView) -> Result<(), Error> {
         None => {}
     }
     for (key, value) in sheet.0 {
-        desk.out().fact(key, 12, &one_line(&short_ids(&value)))?;
+        context.out().fact(key, 12, &one_line(&short_ids(&value)))?;
     }
-    if text.is_some() && !may_read(desk, gate)? {
-        return desk.out().line("  (what it says is for those who decide)");
+    if text.is_some() && !may_read(context, gate)? {
+        return context.out().line("  (what it says is for those who decide)");
     }
-    let blobs = desk.blobs();
+    let blobs = context.blobs();
     for line in text.iter().flat_map(|blob| content::shown(&blobs, blob)) {
-        desk.out().line(format!("  {line}"))?;
+        context.out().line(format!("  {line}"))?;
     }
     Ok(())
 }
 
 /// Whether somebody reads what waits: people, the coordinator, and whoever asked for it. To whom a
 /// message is to go reads it once it has arrived.
-fn may_read(desk: &Desk<'_>, gate: &GateView) -> Result<bool, Error> {
-    let Some(own @ Principal::Agent(_)) = desk.project.asker()? else { return Ok(true) };
+fn may_read(context: &CommandContext<'_>, gate: &GateView) -> Result<bool, Error> {
+    let Some(own @ Principal::Agent(_)) = context.project.asker()? else { return Ok(true) };
     let asked = gate.asked_by == Actor::from(own.clone());
-    Ok(asked || reads_all_content(&desk.engine()?.world()?.state, Some(&own)))
+    Ok(asked || reads_all_content(&context.engine()?.world()?.state, Some(&own)))
 }
 
 /// A workspace, if whoever asks may read it.
-fn seen(desk: &Desk<'_>, id: &WorkspaceId) -> Option<WorkspaceView> {
-    desk.workspace_view(id.clone()).ok()
+fn seen(context: &CommandContext<'_>, id: &WorkspaceId) -> Option<WorkspaceView> {
+    context.workspace_view(id.clone()).ok()
 }
 
 fn of_task(sheet: &mut Sheet, task: &TaskView) {
@@ -183,11 +183,11 @@ fn of_workspace(sheet: &mut Sheet, view: &WorkspaceView) {
 }
 
 fn checkpoint(
-    desk: &Desk<'_>,
+    context: &CommandContext<'_>,
     id: &WorkspaceId,
     which: Option<&CheckpointId>,
 ) -> Option<CheckpointView> {
-    let made = desk.checkpoints(id).ok()?;
+    let made = context.checkpoints(id).ok()?;
     made.into_iter().find(|made| Some(&made.checkpoint) == which)
 }
 
@@ -227,11 +227,11 @@ fn of_findings(sheet: &mut Sheet, found: &[ConflictArg]) {
     }
 }
 
-fn of_merge(desk: &Desk<'_>, sheet: &mut Sheet, decide: &Decide) {
-    if let Some(view) = seen(desk, &decide.workspace) {
+fn of_merge(context: &CommandContext<'_>, sheet: &mut Sheet, decide: &Decide) {
+    if let Some(view) = seen(context, &decide.workspace) {
         of_workspace(sheet, &view);
         sheet.put_if("into", view.parent.as_ref());
-        let made = checkpoint(desk, &decide.workspace, view.latest_final.as_ref());
+        let made = checkpoint(context, &decide.workspace, view.latest_final.as_ref());
         if let Some(made) = &made {
             of_checkpoint(sheet, made);
         }
@@ -245,17 +245,21 @@ fn of_merge(desk: &Desk<'_>, sheet: &mut Sheet, decide: &Decide) {
     of_findings(sheet, &decide.conflicts);
 }
 
-fn of_salvage(desk: &Desk<'_>, sheet: &mut Sheet, salvage: &Salvage) -> Result<(), Error> {
-    if let Some(view) = seen(desk, &salvage.workspace) {
+fn of_salvage(
+    context: &CommandContext<'_>,
+    sheet: &mut Sheet,
+    salvage: &Salvage,
+) -> Result<(), Error> {
+    if let Some(view) = seen(context, &salvage.workspace) {
         of_workspace(sheet, &view);
         let newest = view.latest_final.as_ref().or(view.head.as_ref());
         let which = salvage.checkpoint.as_ref().or(newest);
-        let made = checkpoint(desk, &salvage.workspace, which);
+        let made = checkpoint(context, &salvage.workspace, which);
         if let Some(made) = &made {
             of_checkpoint(sheet, made);
         }
     }
-    let target = desk.engine()?.world()?.state.salvage_target(&salvage.workspace);
+    let target = context.engine()?.world()?.state.salvage_target(&salvage.workspace);
     sheet.put_if("into", target.as_ref());
     of_files(sheet, &salvage.merged);
     sheet.put_if("reason", salvage.reason.as_ref());
@@ -263,14 +267,14 @@ fn of_salvage(desk: &Desk<'_>, sheet: &mut Sheet, salvage: &Salvage) -> Result<(
     Ok(())
 }
 
-fn of_resolve(desk: &Desk<'_>, sheet: &mut Sheet, resolve: &Resolve) {
-    if let Some(view) = seen(desk, &resolve.workspace) {
+fn of_resolve(context: &CommandContext<'_>, sheet: &mut Sheet, resolve: &Resolve) {
+    if let Some(view) = seen(context, &resolve.workspace) {
         of_workspace(sheet, &view);
         let open = view.conflicts.iter().filter(|open| open.id == resolve.conflict);
         for open in open {
             sheet.put("conflict", &said_of_conflict(open));
         }
-        let made = checkpoint(desk, &resolve.workspace, view.latest_final.as_ref());
+        let made = checkpoint(context, &resolve.workspace, view.latest_final.as_ref());
         if let Some(made) = &made {
             of_checkpoint(sheet, made);
         }
@@ -282,10 +286,10 @@ fn of_resolve(desk: &Desk<'_>, sheet: &mut Sheet, resolve: &Resolve) {
 
 /// A gate for scripts: as the kernel shows it, with short texts beside their hashes, and what it
 /// takes to judge a merge.
-pub(super) fn json(desk: &Desk<'_>, gate: &GateView) -> Result<Value, Error> {
+pub(super) fn json(context: &CommandContext<'_>, gate: &GateView) -> Result<Value, Error> {
     let mut value =
         serde_json::to_value(gate).map_err(|error| Error::unavailable(error.to_string()))?;
-    let readable = may_read(desk, gate)?;
+    let readable = may_read(context, gate)?;
     for (at, name) in [
         ("/task", "/description"),
         ("/envelope", "/payload/content"),
@@ -293,7 +297,7 @@ pub(super) fn json(desk: &Desk<'_>, gate: &GateView) -> Result<Value, Error> {
     ] {
         let Some(owner) = value.pointer_mut(at).filter(|_| readable) else { continue };
         let text = owner.pointer(name).and_then(Value::as_str);
-        let text = text.and_then(|name| short_text(desk, name));
+        let text = text.and_then(|name| short_text(context, name));
         if let Some(text) = text {
             owner["text"] = text.into();
         }
@@ -303,8 +307,8 @@ pub(super) fn json(desk: &Desk<'_>, gate: &GateView) -> Result<Value, Error> {
         Some(Request::Resolve(resolve)) => Some(&resolve.workspace),
         _ => None,
     };
-    if let Some(view) = about.and_then(|id| seen(desk, id)) {
-        let made = checkpoint(desk, &view.workspace, view.latest_final.as_ref());
+    if let Some(view) = about.and_then(|id| seen(context, id)) {
+        let made = checkpoint(context, &view.workspace, view.latest_final.as_ref());
         value["checkpoint"] = json!(made);
         value["conflicts"] = json!(view.conflicts);
         value["workspace_status"] = json!(view.status);
@@ -313,7 +317,7 @@ pub(super) fn json(desk: &Desk<'_>, gate: &GateView) -> Result<Value, Error> {
 }
 
 /// Content that is short and text.
-fn short_text(desk: &Desk<'_>, name: &str) -> Option<String> {
-    let bytes = desk.blobs().get(&name.parse().ok()?).ok()?;
+fn short_text(context: &CommandContext<'_>, name: &str) -> Option<String> {
+    let bytes = context.blobs().get(&name.parse().ok()?).ok()?;
     String::from_utf8(bytes).ok().filter(|text| text.len() <= TEXT_BYTES_MAX)
 }

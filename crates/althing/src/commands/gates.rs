@@ -27,8 +27,8 @@ use super::integration::said_of_conflict;
 use super::{Outcome, gate_sheet};
 use crate::app::App;
 use crate::cli::{GateAnswer, GateCommand, GateList, GateModify};
+use crate::command_context::CommandContext;
 use crate::content;
-use crate::desk::Desk;
 use crate::error::{Error, exit_code};
 use crate::event_summary::word;
 use crate::naming::{Naming, short, short_ids};
@@ -44,43 +44,43 @@ const LOOK: Duration = Duration::from_secs(1);
 const REFRESH: Span = Span::from_secs(60);
 
 pub(crate) fn run(app: &App, command: GateCommand) -> Result<Outcome, Error> {
-    let desk = Desk::open(app)?;
+    let context = CommandContext::open(app)?;
     let done = match command {
-        GateCommand::List(args) if args.watch => watch(&desk, &args),
-        GateCommand::List(args) => print(&desk, &gates(&desk, &args)?),
+        GateCommand::List(args) if args.watch => watch(&context, &args),
+        GateCommand::List(args) => print(&context, &gates(&context, &args)?),
         GateCommand::Show(args) => {
-            let gate = find(&desk, &args.id)?;
-            if desk.out().json {
-                desk.out().value(&gate_sheet::json(&desk, &gate)?)
+            let gate = find(&context, &args.id)?;
+            if context.out().json {
+                context.out().value(&gate_sheet::json(&context, &gate)?)
             } else {
-                show(&desk, &gate)
+                show(&context, &gate)
             }
         }
-        GateCommand::Approve(args) => return answer(&desk, &args, GateAction::Approve),
-        GateCommand::Reject(args) => return answer(&desk, &args, GateAction::Reject),
-        GateCommand::Modify(args) => modify(&desk, *args),
+        GateCommand::Approve(args) => return answer(&context, &args, GateAction::Approve),
+        GateCommand::Reject(args) => return answer(&context, &args, GateAction::Reject),
+        GateCommand::Modify(args) => modify(&context, *args),
     };
     done.map(|()| Outcome::Done)
 }
 
 /// The gates that were asked for; the coordinator also sees what was left to it.
-fn gates(desk: &Desk<'_>, args: &GateList) -> Result<Vec<GateView>, Error> {
+fn gates(context: &CommandContext<'_>, args: &GateList) -> Result<Vec<GateView>, Error> {
     if let Some(owner) = &args.owner {
-        desk.known_user(owner)?;
+        context.known_user(owner)?;
     }
     let asked = |all| -> Result<Vec<GateView>, Error> {
         let list = Asked { all, owner: args.owner.clone() };
-        match desk.ask(&Query::GateList(list))? {
+        match context.ask(&Query::GateList(list))? {
             Answer::Gates(gates) => Ok(gates),
             other => Err(Error::unexpected(&other)),
         }
     };
-    if args.all || !coordinates(desk)? {
+    if args.all || !coordinates(context)? {
         return asked(args.all);
     }
     let mut found = Vec::new();
     for gate in asked(true)? {
-        if gate.ended.is_none() || is_left(desk, &gate)? {
+        if gate.ended.is_none() || is_left(context, &gate)? {
             found.push(gate);
         }
     }
@@ -88,18 +88,18 @@ fn gates(desk: &Desk<'_>, args: &GateList) -> Result<Vec<GateView>, Error> {
 }
 
 /// Whether whoever asks is the agent that coordinates.
-fn coordinates(desk: &Desk<'_>) -> Result<bool, Error> {
-    let Some(Principal::Agent(own)) = desk.project.asker()? else { return Ok(false) };
+fn coordinates(context: &CommandContext<'_>) -> Result<bool, Error> {
+    let Some(Principal::Agent(own)) = context.project.asker()? else { return Ok(false) };
     let leads = |run: RunView| run.coordinator.as_ref() == Some(&own);
-    Ok(desk.run()?.is_some_and(leads))
+    Ok(context.run()?.is_some_and(leads))
 }
 
 /// Whether a gate was left to the coordinator, who has not decided yet.
-fn is_left(desk: &Desk<'_>, gate: &GateView) -> Result<bool, Error> {
+fn is_left(context: &CommandContext<'_>, gate: &GateView) -> Result<bool, Error> {
     let Some(end) = gate.ended.as_ref().filter(|end| end.action == GateEnd::Escalate) else {
         return Ok(false);
     };
-    let of = |id: &WorkspaceId| desk.workspace_view(id.clone()).ok();
+    let of = |id: &WorkspaceId| context.workspace_view(id.clone()).ok();
     Ok(match (&gate.request, &gate.task, &gate.envelope) {
         (Some(Request::Abort(abort)), ..) => {
             of(&abort.workspace).is_some_and(|view| !view.status.is_terminal())
@@ -115,31 +115,31 @@ fn is_left(desk: &Desk<'_>, gate: &GateView) -> Result<bool, Error> {
         }
         (Some(Request::Create(create)), ..) => {
             let agent = Some(create.agent.clone());
-            let made = desk.workspaces(WorkspaceList { agent, ..WorkspaceList::default() })?;
+            let made = context.workspaces(WorkspaceList { agent, ..WorkspaceList::default() })?;
             !made.iter().any(|view| view.created_at >= end.at)
         }
         (None, Some(task), _) => task.status == task::Status::Draft,
         (None, _, Some(sent)) => sent.status == envelope::Status::Validated,
-        // What was saved of a failed workspace cannot be told from what was not.
+        // Work salvaged from a failed workspace cannot be told from work that was not.
         (Some(Request::Salvage(_)), ..) | (None, None, None) => false,
     })
 }
 
 /// The open gates.
-pub(super) fn open(desk: &Desk<'_>) -> Result<Vec<GateView>, Error> {
-    match desk.ask(&Query::GateList(Asked::default()))? {
+pub(super) fn open(context: &CommandContext<'_>) -> Result<Vec<GateView>, Error> {
+    match context.ask(&Query::GateList(Asked::default()))? {
         Answer::Gates(gates) => Ok(gates),
         other => Err(Error::unexpected(&other)),
     }
 }
 
-fn all(desk: &Desk<'_>) -> Result<Vec<GateView>, Error> {
-    gates(desk, &GateList { all: true, owner: None, watch: false })
+fn all(context: &CommandContext<'_>) -> Result<Vec<GateView>, Error> {
+    gates(context, &GateList { all: true, owner: None, watch: false })
 }
 
 /// A gate by its id or a part of it.
-fn find(desk: &Desk<'_>, text: &str) -> Result<GateView, Error> {
-    let all = all(desk)?;
+fn find(context: &CommandContext<'_>, text: &str) -> Result<GateView, Error> {
+    let all = all(context)?;
     let naming = Naming::of(all.iter().map(|gate| &gate.gate));
     let meant = naming.find(text)?.unwrap_or(text).to_owned();
     let found = all.into_iter().find(|gate| gate.gate.as_str() == meant);
@@ -176,12 +176,12 @@ pub(super) fn waits(gate: &GateView) -> String {
 }
 
 /// How it stands with a gate.
-fn standing(desk: &Desk<'_>, gate: &GateView) -> String {
+fn standing(context: &CommandContext<'_>, gate: &GateView) -> String {
     match (&gate.ended, gate.due) {
         (Some(end), _) if end.action == GateEnd::Escalate => past(end.action).to_owned(),
         (Some(end), _) => format!("{} by {}", past(end.action), end.by),
         (None, Some(due)) => {
-            format!("{} {}", word(&gate.fallback), from_now(due, desk.now()))
+            format!("{} {}", word(&gate.fallback), from_now(due, context.now()))
         }
         (None, None) => "waits for a person".to_owned(),
     }
@@ -197,19 +197,19 @@ fn past(end: GateEnd) -> &'static str {
 }
 
 /// The gates on standard output, for people or for scripts.
-fn print(desk: &Desk<'_>, gates: &[GateView]) -> Result<(), Error> {
-    if desk.out().json {
-        let gates = gates.iter().map(|gate| gate_sheet::json(desk, gate));
-        return desk.out().value(&gates.collect::<Result<Vec<_>, _>>()?);
+fn print(context: &CommandContext<'_>, gates: &[GateView]) -> Result<(), Error> {
+    if context.out().json {
+        let gates = gates.iter().map(|gate| gate_sheet::json(context, gate));
+        return context.out().value(&gates.collect::<Result<Vec<_>, _>>()?);
     }
-    list(desk, gates)
+    list(context, gates)
 }
 
-fn list(desk: &Desk<'_>, gates: &[GateView]) -> Result<(), Error> {
+fn list(context: &CommandContext<'_>, gates: &[GateView]) -> Result<(), Error> {
     if gates.is_empty() {
-        return desk.out().line("nothing waits for a person");
+        return context.out().line("nothing waits for a person");
     }
-    let naming = Naming::of(all(desk)?.iter().map(|gate| &gate.gate));
+    let naming = Naming::of(all(context)?.iter().map(|gate| &gate.gate));
     let row = |gate: &GateView| {
         let position = gate.position.map_or_else(|| "-".to_owned(), |place| place.to_string());
         vec![
@@ -218,7 +218,7 @@ fn list(desk: &Desk<'_>, gates: &[GateView]) -> Result<(), Error> {
             gate.kind.to_string(),
             gate.owner.to_string(),
             short_ids(&waits(gate)),
-            standing(desk, gate),
+            standing(context, gate),
         ]
     };
     let titles = [
@@ -229,11 +229,11 @@ fn list(desk: &Desk<'_>, gates: &[GateView]) -> Result<(), Error> {
         telling_text("WHAT WAITS", WAITS_CHARS_MIN),
         whole("OTHERWISE"),
     ];
-    desk.out().table(&titles, &gates.iter().map(row).collect::<Vec<_>>())
+    context.out().table(&titles, &gates.iter().map(row).collect::<Vec<_>>())
 }
 
-fn show(desk: &Desk<'_>, gate: &GateView) -> Result<(), Error> {
-    let out = desk.out();
+fn show(context: &CommandContext<'_>, gate: &GateView) -> Result<(), Error> {
+    let out = context.out();
     let mut facts = vec![
         ("gate", short(&gate.gate)),
         ("type", gate.kind.to_string()),
@@ -244,102 +244,106 @@ fn show(desk: &Desk<'_>, gate: &GateView) -> Result<(), Error> {
     if let Some(position) = gate.position {
         facts.push(("place", format!("{position} in {}'s queue", gate.owner)));
     }
-    facts.push(("opened", from_now(gate.since, desk.now())));
-    facts.push(("otherwise", standing(desk, gate)));
+    facts.push(("opened", from_now(gate.since, context.now())));
+    facts.push(("otherwise", standing(context, gate)));
     if !gate.changeable.is_empty() && gate.ended.is_none() {
         facts.push(("change", gate.changeable.join(", ")));
     }
     for (key, value) in facts {
         out.fact(key, 12, &one_line(&value))?;
     }
-    gate_sheet::print(desk, gate)
+    gate_sheet::print(context, gate)
 }
 
 /// Refuses if no caller is named: only people answer, and the coordinator what was left to it.
-pub(super) fn somebody(desk: &Desk<'_>) -> Result<(), Error> {
-    match desk.project.asker()? {
+pub(super) fn somebody(context: &CommandContext<'_>) -> Result<(), Error> {
+    match context.project.asker()? {
         Some(_) => Ok(()),
         None => Err(Error::misuse(Rule::WhoAreYou, "name the person who answers: `--user NAME`")
             .hint("Pass `--user NAME` (or set ALTHING_USER); `althing users` lists the people.")),
     }
 }
 
-fn answer(desk: &Desk<'_>, args: &GateAnswer, action: GateAction) -> Result<Outcome, Error> {
-    somebody(desk)?;
+fn answer(
+    context: &CommandContext<'_>,
+    args: &GateAnswer,
+    action: GateAction,
+) -> Result<Outcome, Error> {
+    somebody(context)?;
     if !args.ids.is_empty() {
-        let ids = args.ids.iter().map(|id| find(desk, id).map(|gate| gate.gate));
+        let ids = args.ids.iter().map(|id| find(context, id).map(|gate| gate.gate));
         let ids = ids.collect::<Result<Vec<_>, _>>()?;
-        return answer_all(desk, ids, action, args.reason.as_ref());
+        return answer_all(context, ids, action, args.reason.as_ref());
     }
-    let own = own_queue(desk)?;
+    let own = own_queue(context)?;
     let count = if args.all { own.len() } else { 1 };
     let ids: Vec<GateId> = own.into_iter().take(count).map(|gate| gate.gate).collect();
     if ids.is_empty() {
         let failure = Error::not_found("nothing waits for you");
         return Err(failure.with_rule(Rule::GateOpen));
     }
-    answer_all(desk, ids, action, args.reason.as_ref())
+    answer_all(context, ids, action, args.reason.as_ref())
 }
 
 /// The caller's queue; gates without an owner wait for everybody. For the
 /// coordinator waits what was left to it.
-fn own_queue(desk: &Desk<'_>) -> Result<Vec<GateView>, Error> {
-    let asker = desk.project.asker()?;
+fn own_queue(context: &CommandContext<'_>) -> Result<Vec<GateView>, Error> {
+    let asker = context.project.asker()?;
     let own = |gate: &GateView| match (&asker, &gate.owner) {
         (Some(Principal::User(user)), Party::User(owner)) => user == owner,
         (Some(Principal::User(_)), Party::System) => true,
         _ => gate.ended.is_some(),
     };
-    let mut open = gates(desk, &GateList { all: false, owner: None, watch: false })?;
+    let mut open = gates(context, &GateList { all: false, owner: None, watch: false })?;
     open.retain(own);
     Ok(open)
 }
 
 /// Answers one gate after another. What is refused at one is no reason to leave the others.
 fn answer_all(
-    desk: &Desk<'_>,
+    context: &CommandContext<'_>,
     ids: Vec<GateId>,
     action: GateAction,
     reason: Option<&Text<1000>>,
 ) -> Result<Outcome, Error> {
     // One person, one passphrase, whatever the number of gates.
-    let client = desk.client()?;
+    let client = context.client()?;
     let several = ids.len() > 1;
     let (mut outcomes, mut refused) = (Vec::new(), 0);
     for gate in ids {
         let (reason, modifications) = (reason.cloned(), None);
         let resolve = Resolve { action, gate: gate.clone(), modifications, reason };
         match client.execute(Command::GateResolve(resolve)) {
-            Ok(reply) if desk.out().json => outcomes.push(outcome(desk, &reply)?),
-            Ok(reply) => tell(desk, &reply)?,
+            Ok(reply) if context.out().json => outcomes.push(outcome(context, &reply)?),
+            Ok(reply) => tell(context, &reply)?,
             Err(EngineError::Refused(refusal)) if several => {
-                let failure = ended_how(desk, &gate, Refusal::clone(&refusal).into());
+                let failure = ended_how(context, &gate, Refusal::clone(&refusal).into());
                 refused += 1;
-                if desk.out().json {
+                if context.out().json {
                     outcomes.push(json!({ "gate": gate, "error": failure.object() }));
                 } else {
-                    desk.out().note(format!("gate {}:", short(&gate)));
-                    let _ = desk.out().report(&failure);
+                    context.out().note(format!("gate {}:", short(&gate)));
+                    let _ = context.out().report(&failure);
                 }
             }
             Err(EngineError::Refused(refusal)) => {
-                return Err(ended_how(desk, &gate, Refusal::clone(&refusal).into()));
+                return Err(ended_how(context, &gate, Refusal::clone(&refusal).into()));
             }
             Err(other) => return Err(other.into()),
         }
     }
-    if desk.out().json {
-        desk.out().value(&outcomes)?;
+    if context.out().json {
+        context.out().value(&outcomes)?;
     }
-    Ok(if refused == 0 { Outcome::Done } else { Outcome::Told(exit_code(ErrorKind::Refused)) })
+    Ok(if refused == 0 { Outcome::Done } else { Outcome::Partial(exit_code(ErrorKind::Refused)) })
 }
 
 /// Of a gate that has ended, how it did: that is what whoever comes late wants to know.
-fn ended_how(desk: &Desk<'_>, gate: &GateId, failure: Error) -> Error {
-    let ended = find(desk, gate.as_str()).ok().filter(|gate| gate.ended.is_some());
+fn ended_how(context: &CommandContext<'_>, gate: &GateId, failure: Error) -> Error {
+    let ended = find(context, gate.as_str()).ok().filter(|gate| gate.ended.is_some());
     match ended {
         Some(ended) if failure.rule() == Rule::GateOpen => {
-            let message = format!("gate {gate} has ended: {}", standing(desk, &ended));
+            let message = format!("gate {gate} has ended: {}", standing(context, &ended));
             // The message is our own now, and not the one on record.
             failure.reworded(|_| message)
         }
@@ -348,7 +352,7 @@ fn ended_how(desk: &Desk<'_>, gate: &GateId, failure: Error) -> Error {
 }
 
 /// The workspace an order was about, as it stands now.
-fn stands(desk: &Desk<'_>, gate: &GateView) -> Option<WorkspaceView> {
+fn stands(context: &CommandContext<'_>, gate: &GateView) -> Option<WorkspaceView> {
     let id = match gate.request.as_ref()? {
         Request::Create(_) => WorkspaceId::new(gate.subject.as_str()).ok()?,
         Request::Abort(abort) => abort.workspace.clone(),
@@ -356,55 +360,57 @@ fn stands(desk: &Desk<'_>, gate: &GateView) -> Option<WorkspaceView> {
         Request::Resolve(resolve) => resolve.workspace.clone(),
         Request::Salvage(salvage) => salvage.workspace.clone(),
     };
-    desk.workspace_view(id).ok()
+    context.workspace_view(id).ok()
 }
 
 /// The outcome of an answer as JSON.
-fn outcome(desk: &Desk<'_>, reply: &Reply) -> Result<Value, Error> {
+fn outcome(context: &CommandContext<'_>, reply: &Reply) -> Result<Value, Error> {
     let Reply::Gate(gate) = reply else { return Err(Error::unexpected(reply)) };
-    let mut value = gate_sheet::json(desk, gate)?;
-    if let Some(view) = stands(desk, gate) {
+    let mut value = gate_sheet::json(context, gate)?;
+    if let Some(view) = stands(context, gate) {
         value["workspace_status"] = json!(view.status);
     }
     Ok(value)
 }
 
-fn tell(desk: &Desk<'_>, reply: &Reply) -> Result<(), Error> {
+fn tell(context: &CommandContext<'_>, reply: &Reply) -> Result<(), Error> {
     let Reply::Gate(gate) = reply else { return Err(Error::unexpected(reply)) };
     let left = gate.ended.as_ref().is_some_and(|end| end.action == GateEnd::Escalate);
     let stood = if left {
         "was left to the coordinator, who lets it go on".to_owned()
     } else {
-        standing(desk, gate)
+        standing(context, gate)
     };
-    let view = stands(desk, gate);
+    let view = stands(context, gate);
     let now = match (&view, &gate.task, &gate.envelope) {
         (Some(view), ..) => format!("; {} is {}", short(&view.workspace), view.status),
         (None, Some(task), _) => format!("; it is {}", task.status),
         (None, _, Some(sent)) => format!("; it is {}", word(&sent.status)),
         _ => String::new(),
     };
-    desk.out().say(&one_line(&format!("{}: {stood}{now}", waits(gate))))?;
+    context.out().say(&one_line(&format!("{}: {stood}{now}", waits(gate))))?;
     let conflicts = view.map(|view| view.conflicts).unwrap_or_default();
     for conflict in &conflicts {
-        desk.out().line(format!("  {}", said_of_conflict(conflict)))?;
+        context.out().line(format!("  {}", said_of_conflict(conflict)))?;
     }
     if !conflicts.is_empty() {
-        desk.out().note("it is not merged: `althing integrate WS resolve` settles each conflict");
+        context
+            .out()
+            .note("it is not merged: `althing integrate WS resolve` settles each conflict");
     }
     Ok(())
 }
 
-fn modify(desk: &Desk<'_>, args: GateModify) -> Result<(), Error> {
-    somebody(desk)?;
-    let gate = find(desk, &args.id)?.gate;
+fn modify(context: &CommandContext<'_>, args: GateModify) -> Result<(), Error> {
+    somebody(context)?;
+    let gate = find(context, &args.id)?.gate;
     let read = |given: &Option<String>| -> Result<Option<Content>, Error> {
-        given.as_deref().map(|given| content::read(desk, given)).transpose()
+        given.as_deref().map(|given| content::read(context, given)).transpose()
     };
     let visibility = match args.visibility.as_slice() {
         [] => None,
         [none] if none == "none" => Some(Vec::new()),
-        some => Some(desk.workspace_list(some)?),
+        some => Some(context.workspace_list(some)?),
     };
     let modifications = Modifications {
         budget: args.budget,
@@ -414,7 +420,7 @@ fn modify(desk: &Desk<'_>, args: GateModify) -> Result<(), Error> {
         name: args.name,
         payload: match &args.content {
             None => None,
-            Some(given) => Some(content::payload(desk, given)?),
+            Some(given) => Some(content::payload(context, given)?),
         },
         priority: args.priority,
         visibility,
@@ -422,8 +428,12 @@ fn modify(desk: &Desk<'_>, args: GateModify) -> Result<(), Error> {
     };
     let modifications = Some(Box::new(modifications));
     let resolve = Resolve { action: GateAction::Modify, gate, modifications, reason: args.reason };
-    let reply = desk.order(Command::GateResolve(resolve))?;
-    if desk.out().json { desk.out().value(&outcome(desk, &reply)?) } else { tell(desk, &reply) }
+    let reply = context.order(Command::GateResolve(resolve))?;
+    if context.out().json {
+        context.out().value(&outcome(context, &reply)?)
+    } else {
+        tell(context, &reply)
+    }
 }
 
 /// Tokens, seconds and cost.
@@ -441,35 +451,37 @@ fn estimate(given: &str) -> Result<Estimate, Error> {
 }
 
 /// Prints that a command waits at a gate, if it does. Returns whether it does.
-pub(super) fn said_to_wait(desk: &Desk<'_>, reply: &Reply) -> Result<bool, Error> {
+pub(super) fn said_to_wait(context: &CommandContext<'_>, reply: &Reply) -> Result<bool, Error> {
     let Reply::Gate(gate) = reply else { return Ok(false) };
-    if desk.out().json {
-        desk.out().value(gate)?;
+    if context.out().json {
+        context.out().value(gate)?;
         return Ok(true);
     }
     let words = format!("{} waits for a person at gate {}", waits(gate), gate.gate);
-    desk.out().say(&one_line(&words))?;
+    context.out().say(&one_line(&words))?;
     if let Some(due) = gate.due {
         let otherwise =
-            format!("otherwise: {} {}", word(&gate.fallback), from_now(due, desk.now()));
-        desk.out().note(otherwise);
+            format!("otherwise: {} {}", word(&gate.fallback), from_now(due, context.now()));
+        context.out().note(otherwise);
     }
     Ok(true)
 }
 
 /// Prints at which gate a message waits, if it does.
-pub(super) fn say_if_held(desk: &Desk<'_>, sent: &EnvelopeView) -> Result<(), Error> {
+pub(super) fn say_if_held(context: &CommandContext<'_>, sent: &EnvelopeView) -> Result<(), Error> {
     if sent.status != envelope::Status::Validated {
         return Ok(());
     }
     // Whoever sends it may know that it waits, whatever else they may read.
-    let all = desk.engine()?.ask_as(&Query::GateList(Asked::default()), None)?;
+    let all = context.engine()?.ask_as(&Query::GateList(Asked::default()), None)?;
     let Answer::Gates(open) = all else { return Ok(()) };
     let held = |gate: &&GateView| gate.subject.as_str() == sent.envelope.as_str();
     match open.iter().find(held) {
         Some(gate) => {
             let whom = &gate.owner;
-            desk.out().line(format!("it waits for a person ({whom}) at gate {}", short(&gate.gate)))
+            context
+                .out()
+                .line(format!("it waits for a person ({whom}) at gate {}", short(&gate.gate)))
         }
         None => Ok(()),
     }
@@ -477,12 +489,15 @@ pub(super) fn say_if_held(desk: &Desk<'_>, sent: &EnvelopeView) -> Result<(), Er
 
 /// One-line summary of news for the coordinator: how a gate ended and what waited there, or
 /// what was left to it.
-pub(super) fn news_says(desk: &Desk<'_>, news: &News) -> Result<Option<String>, Error> {
+pub(super) fn news_says(
+    context: &CommandContext<'_>,
+    news: &News,
+) -> Result<Option<String>, Error> {
     let about = news.about.to_string();
     if let Some(id) = about.strip_prefix("gate:") {
-        let gate = find(desk, id).ok();
+        let gate = find(context, id).ok();
         return Ok(
-            gate.map(|gate| format!("{}: {}", short_ids(&waits(&gate)), standing(desk, &gate)))
+            gate.map(|gate| format!("{}: {}", short_ids(&waits(&gate)), standing(context, &gate)))
         );
     }
     let Some(id) = about.strip_prefix("escalation:") else { return Ok(None) };
@@ -493,36 +508,36 @@ pub(super) fn news_says(desk: &Desk<'_>, news: &News) -> Result<Option<String>, 
         last: true,
         ..TrailQuery::default()
     };
-    let found = asked.find(&mut *desk.engine()?.reader()?)?;
+    let found = asked.find(&mut *context.engine()?.reader()?)?;
     let event = found.last().map(|found| &found.entry.stamped.draft.event);
     let Some(Event::EscalationReceived(body)) = event else { return Ok(None) };
     Ok(Some(format!("left to the coordinator: {}", body.reason)))
 }
 
 /// Shows every change as it comes: the list as a whole on a terminal, otherwise whatever is new.
-fn watch(desk: &Desk<'_>, args: &GateList) -> Result<(), Error> {
-    let mut subscription = desk.engine()?.subscribe(desk.engine()?.world()?.seq())?;
+fn watch(context: &CommandContext<'_>, args: &GateList) -> Result<(), Error> {
+    let mut subscription = context.engine()?.subscribe(context.engine()?.world()?.seq())?;
     let mut before: Vec<GateView> = Vec::new();
     let mut first = true;
     let mut drawn = Timestamp::default();
     loop {
-        let now = gates(desk, args)?;
+        let now = gates(context, args)?;
         let same = !first && now == before;
-        if desk.out().draws() {
-            // What is on the screen stays for as long as it is so.
-            if !same || desk.now().since(drawn) >= REFRESH {
-                screen::redraw(first, || picture(desk, &now))?;
-                drawn = desk.now();
+        if context.out().draws() {
+            // Redraw only if something changed, or if the times are out of date.
+            if !same || context.now().since(drawn) >= REFRESH {
+                screen::redraw(first, || picture(context, &now))?;
+                drawn = context.now();
             }
         } else {
             for gate in now.iter().filter(|gate| !before.contains(gate)) {
-                changed(desk, gate)?;
+                changed(context, gate)?;
             }
             for gate in before.iter().filter(|old| now.iter().all(|new| new.gate != old.gate)) {
-                changed(desk, &find(desk, gate.gate.as_str())?)?;
+                changed(context, &find(context, gate.gate.as_str())?)?;
             }
             if first && now.is_empty() {
-                desk.out().note("nothing waits for a person yet");
+                context.out().note("nothing waits for a person yet");
             }
         }
         (before, first) = (now, false);
@@ -531,17 +546,17 @@ fn watch(desk: &Desk<'_>, args: &GateList) -> Result<(), Error> {
     }
 }
 
-fn changed(desk: &Desk<'_>, gate: &GateView) -> Result<(), Error> {
-    if desk.out().json {
-        return desk.out().value(&gate_sheet::json(desk, gate)?);
+fn changed(context: &CommandContext<'_>, gate: &GateView) -> Result<(), Error> {
+    if context.out().json {
+        return context.out().value(&gate_sheet::json(context, gate)?);
     }
-    let line = format!("{}  {}: {}", short(&gate.gate), waits(gate), standing(desk, gate));
-    desk.out().cut_line(one_line(&short_ids(&line)))
+    let line = format!("{}  {}: {}", short(&gate.gate), waits(gate), standing(context, gate));
+    context.out().cut_line(one_line(&short_ids(&line)))
 }
 
-fn picture(desk: &Desk<'_>, gates: &[GateView]) -> Result<(), Error> {
-    let out = desk.out();
+fn picture(context: &CommandContext<'_>, gates: &[GateView]) -> Result<(), Error> {
+    let out = context.out();
     let title = counted(gates.len() as u64, "gate", "gates");
-    out.line(out.paint(Tone::Strong, &format!("{title}  {}", clock_time(desk.now()))))?;
-    list(desk, gates)
+    out.line(out.paint(Tone::Strong, &format!("{title}  {}", clock_time(context.now()))))?;
+    list(context, gates)
 }

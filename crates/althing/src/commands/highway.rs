@@ -14,8 +14,8 @@ use std::time::Duration;
 use super::gates::somebody;
 use crate::app::App;
 use crate::cli::{EscalationArgs, EscalationCommand, HighwayCommand, HighwaySet, InjectArgs};
+use crate::command_context::CommandContext;
 use crate::content;
-use crate::desk::Desk;
 use crate::error::Error;
 use crate::event_summary::word;
 use crate::naming::{Naming, short};
@@ -27,42 +27,42 @@ use crate::table::{free_text, whole};
 const LOOK: Duration = Duration::from_secs(1);
 
 pub(crate) fn inject(app: &App, args: InjectArgs) -> Result<(), Error> {
-    let desk = Desk::open(app)?;
-    somebody(&desk)?;
+    let context = CommandContext::open(app)?;
+    somebody(&context)?;
     let inject = Inject {
         in_reply_to: None,
-        payload: content::payload(&desk, &args.content)?,
+        payload: content::payload(&context, &args.content)?,
         priority: args.priority,
-        to: desk.workspace(&args.to)?,
+        to: context.workspace(&args.to)?,
         kind: args.kind,
     };
-    let reply = desk.order(Command::HighwayInject(inject))?;
-    if desk.out().json {
-        return desk.out().value(&reply);
+    let reply = context.order(Command::HighwayInject(inject))?;
+    if context.out().json {
+        return context.out().value(&reply);
     }
     let Reply::Envelope(sent) = reply else { return Err(Error::unexpected(&reply)) };
     let state = word(&sent.status);
-    desk.out().say(&format!("{} {} to {} is {state}", sent.kind, sent.envelope, sent.to))
+    context.out().say(&format!("{} {} to {} is {state}", sent.kind, sent.envelope, sent.to))
 }
 
 pub(crate) fn escalations(app: &App, args: EscalationArgs) -> Result<(), Error> {
-    let desk = Desk::open(app)?;
+    let context = CommandContext::open(app)?;
     let (id, response, payload, reason) = match args.command {
-        None if args.watch => return watch(&desk, &EscalationList { owner: args.owner }),
-        None => return list(&desk, EscalationList { owner: args.owner }),
+        None if args.watch => return watch(&context, &EscalationList { owner: args.owner }),
+        None => return list(&context, EscalationList { owner: args.owner }),
         Some(EscalationCommand::Answer(args)) => {
-            let payload = content::payload(&desk, &args.content)?;
+            let payload = content::payload(&context, &args.content)?;
             (args.id, ResponseType::Envelope, Some(payload), None)
         }
         Some(EscalationCommand::Abort(args)) => (args.id, ResponseType::Abort, None, args.reason),
         Some(EscalationCommand::Delegate(args)) => (args.id, ResponseType::Delegation, None, None),
     };
-    somebody(&desk)?;
-    let escalation = find(&desk, &id)?;
+    somebody(&context)?;
+    let escalation = find(&context, &id)?;
     let answer = Response { escalation, payload, reason, response };
-    let reply = desk.order(Command::EscalationAnswer(answer))?;
-    if desk.out().json {
-        return desk.out().value(&reply);
+    let reply = context.order(Command::EscalationAnswer(answer))?;
+    if context.out().json {
+        return context.out().value(&reply);
     }
     let Reply::Escalation(open) = reply else { return Err(Error::unexpected(&reply)) };
     let done = match response {
@@ -70,47 +70,47 @@ pub(crate) fn escalations(app: &App, args: EscalationArgs) -> Result<(), Error> 
         ResponseType::Abort => "is over: the workspace was ended",
         ResponseType::Delegation => "is the coordinator's now",
     };
-    desk.out().line(format!("{} of {} {done}", short(&open.escalation), short(&open.workspace)))
+    context.out().line(format!("{} of {} {done}", short(&open.escalation), short(&open.workspace)))
 }
 
 /// Prints who is asked to answer an escalation, if anybody is.
-pub(super) fn say_waiting(desk: &Desk<'_>, id: &SignalId) -> Result<(), Error> {
+pub(super) fn say_waiting(context: &CommandContext<'_>, id: &SignalId) -> Result<(), Error> {
     // Whoever asks may not be the one to see all that waits; it is their own signal.
-    let all = desk.engine()?.ask_as(&Query::EscalationList(EscalationList::default()), None)?;
+    let all = context.engine()?.ask_as(&Query::EscalationList(EscalationList::default()), None)?;
     let Answer::Escalations(open) = all else { return Ok(()) };
     let Some(own) = open.into_iter().find(|open| open.escalation == *id) else { return Ok(()) };
     let asked = match &own.owner {
         Party::User(owner) => format!("user:{owner}"),
         Party::System => "any person".to_owned(),
     };
-    let words = format!("escalation {} waits for {asked}: {}", short(id), otherwise(desk, &own));
-    desk.out().line(one_line(&words))
+    let words = format!("escalation {} waits for {asked}: {}", short(id), otherwise(context, &own));
+    context.out().line(one_line(&words))
 }
 
 /// The fallback if nobody answers.
-fn otherwise(desk: &Desk<'_>, open: &EscalationView) -> String {
+fn otherwise(context: &CommandContext<'_>, open: &EscalationView) -> String {
     match open.due {
-        Some(due) => format!("{} {}", word(&open.fallback), from_now(due, desk.now())),
+        Some(due) => format!("{} {}", word(&open.fallback), from_now(due, context.now())),
         None => "waits".to_owned(),
     }
 }
 
 /// Shows each escalation as it comes, and when one is over.
-fn watch(desk: &Desk<'_>, asked: &EscalationList) -> Result<(), Error> {
-    let mut subscription = desk.engine()?.subscribe(desk.engine()?.world()?.seq())?;
+fn watch(context: &CommandContext<'_>, asked: &EscalationList) -> Result<(), Error> {
+    let mut subscription = context.engine()?.subscribe(context.engine()?.world()?.seq())?;
     let mut before: Vec<EscalationView> = Vec::new();
     let mut first = true;
     loop {
-        let now = waiting(desk, asked.clone())?;
+        let now = waiting(context, asked.clone())?;
         for open in now.iter().filter(|open| !before.contains(open)) {
-            changed(desk, open)?;
+            changed(context, open)?;
         }
         let over = |old: &&EscalationView| now.iter().all(|new| new.escalation != old.escalation);
         for old in before.iter().filter(over) {
-            changed(desk, &EscalationView { open: false, ..old.clone() })?;
+            changed(context, &EscalationView { open: false, ..old.clone() })?;
         }
         if first && now.is_empty() {
-            desk.out().note("no agent needs a person yet");
+            context.out().note("no agent needs a person yet");
         }
         (before, first) = (now, false);
         written(std::io::stdout().flush())?;
@@ -118,29 +118,32 @@ fn watch(desk: &Desk<'_>, asked: &EscalationList) -> Result<(), Error> {
     }
 }
 
-fn changed(desk: &Desk<'_>, open: &EscalationView) -> Result<(), Error> {
-    if desk.out().json {
-        return desk.out().value(open);
+fn changed(context: &CommandContext<'_>, open: &EscalationView) -> Result<(), Error> {
+    if context.out().json {
+        return context.out().value(open);
     }
-    let stands = if open.open { otherwise(desk, open) } else { "is over".to_owned() };
+    let stands = if open.open { otherwise(context, open) } else { "is over".to_owned() };
     let words =
         format!("{}  {} for {}: {stands}", short(&open.escalation), open.reason, open.owner);
-    desk.out().cut_line(one_line(&words))
+    context.out().cut_line(one_line(&words))
 }
 
-pub(super) fn waiting(desk: &Desk<'_>, list: EscalationList) -> Result<Vec<EscalationView>, Error> {
+pub(super) fn waiting(
+    context: &CommandContext<'_>,
+    list: EscalationList,
+) -> Result<Vec<EscalationView>, Error> {
     if let Some(owner) = &list.owner {
-        desk.known_user(owner)?;
+        context.known_user(owner)?;
     }
-    match desk.ask(&Query::EscalationList(list))? {
+    match context.ask(&Query::EscalationList(list))? {
         Answer::Escalations(open) => Ok(open),
         other => Err(Error::unexpected(&other)),
     }
 }
 
 /// An escalation by its id or a part of it.
-fn find(desk: &Desk<'_>, text: &str) -> Result<SignalId, Error> {
-    let open = waiting(desk, EscalationList::default())?;
+fn find(context: &CommandContext<'_>, text: &str) -> Result<SignalId, Error> {
+    let open = waiting(context, EscalationList::default())?;
     let naming = Naming::of(open.iter().map(|open| &open.escalation));
     let Some(id) = naming.find(text)? else {
         let failure = Error::not_found(format!("no escalation {text} waits"));
@@ -149,47 +152,47 @@ fn find(desk: &Desk<'_>, text: &str) -> Result<SignalId, Error> {
     SignalId::new(id).map_err(|error| Error::usage(error.to_string()))
 }
 
-fn list(desk: &Desk<'_>, asked: EscalationList) -> Result<(), Error> {
-    let open = waiting(desk, asked)?;
-    if desk.out().json {
-        return desk.out().value(&open);
+fn list(context: &CommandContext<'_>, asked: EscalationList) -> Result<(), Error> {
+    let open = waiting(context, asked)?;
+    if context.out().json {
+        return context.out().value(&open);
     }
     if open.is_empty() {
-        return desk.out().line("no agent needs a person");
+        return context.out().line("no agent needs a person");
     }
     let naming = Naming::of(open.iter().map(|open| &open.escalation));
-    let names = desk.workspace_naming()?;
+    let names = context.workspace_naming()?;
     let row = |open: &EscalationView| {
         vec![
             naming.short(&open.escalation),
             open.owner.to_string(),
             names.short(&open.workspace),
             open.reason.clone(),
-            otherwise(desk, open),
+            otherwise(context, open),
         ]
     };
     let titles =
         [whole("ID"), whole("OWNER"), whole("WORKSPACE"), free_text("WHY"), whole("OTHERWISE")];
-    desk.out().table(&titles, &open.iter().map(row).collect::<Vec<_>>())
+    context.out().table(&titles, &open.iter().map(row).collect::<Vec<_>>())
 }
 
 pub(crate) fn highway(app: &App, command: HighwayCommand) -> Result<(), Error> {
-    let desk = Desk::open(app)?;
+    let context = CommandContext::open(app)?;
     let view = match command {
-        HighwayCommand::Show => settings(&desk)?,
+        HighwayCommand::Show => settings(&context)?,
         HighwayCommand::Set(args) => {
-            let wish = wish(&settings(&desk)?.highway, &args)?;
-            match desk.order(Command::HighwayConfigure(wish))? {
+            let wish = wish(&settings(&context)?.highway, &args)?;
+            match context.order(Command::HighwayConfigure(wish))? {
                 Reply::Highway(view) => *view,
                 other => return Err(Error::unexpected(&other)),
             }
         }
     };
-    if desk.out().json { desk.out().value(&view) } else { show(&desk, &view) }
+    if context.out().json { context.out().value(&view) } else { show(&context, &view) }
 }
 
-pub(super) fn settings(desk: &Desk<'_>) -> Result<HighwayView, Error> {
-    match desk.ask(&Query::HighwayGet(Everything {}))? {
+pub(super) fn settings(context: &CommandContext<'_>) -> Result<HighwayView, Error> {
+    match context.ask(&Query::HighwayGet(Everything {}))? {
         Answer::Highway(view) => Ok(*view),
         other => Err(Error::unexpected(&other)),
     }
@@ -244,8 +247,8 @@ fn wait(given: &str) -> Result<Option<Timeout>, Error> {
     Timeout::new(secs).map(Some).map_err(|error| Error::usage(error.to_string()))
 }
 
-fn show(desk: &Desk<'_>, view: &HighwayView) -> Result<(), Error> {
-    let out = desk.out();
+fn show(context: &CommandContext<'_>, view: &HighwayView) -> Result<(), Error> {
+    let out = context.out();
     let preset = view.preset.map_or("settings of its own", |preset| preset.as_str());
     out.line(format!("highway     {preset}"))?;
     let row = |gate: GateType| {

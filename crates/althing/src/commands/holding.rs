@@ -10,7 +10,8 @@ use super::leases::{lease_of, list, show_lease, text};
 use crate::app::{App, Project};
 use crate::cli::{Release, Renew};
 use crate::error::Error;
-use crate::settings::read_ttl;
+use crate::naming::Naming;
+use crate::settings::ttl_option;
 use crate::surfaces;
 
 pub(crate) fn release(app: &App, args: &Release) -> Result<(), Error> {
@@ -43,8 +44,7 @@ pub(crate) fn release(app: &App, args: &Release) -> Result<(), Error> {
 
 pub(crate) fn renew(app: &App, args: &Renew) -> Result<(), Error> {
     let project = app.project()?;
-    let ttl_s = args.ttl.as_deref().map(read_ttl).transpose();
-    let ttl_s = ttl_s.map_err(|error| Error::misuse(Rule::Limits, error))?;
+    let ttl_s = args.ttl.as_deref().map(ttl_option).transpose()?;
     let engine = project.engine()?;
     let choice = Choice { names: &args.leases, all: args.all, literal: args.literal };
     let Some((client, chosen)) = choice.make(app, &project, &engine, false)? else {
@@ -139,7 +139,7 @@ impl Choice<'_> {
         Ok(Some((client, found)))
     }
 
-    /// The leases somebody means: one by its id or a beginning of it, or all that hold exactly
+    /// The leases somebody means: one by its id or a unique part of it, or all that hold exactly
     /// this surface. Naming somebody else's lease by its id is for the kernel to refuse.
     fn named<'l>(
         &self,
@@ -149,7 +149,7 @@ impl Choice<'_> {
         whose: Option<&Principal>,
     ) -> Result<Vec<&'l LeaseView>, Error> {
         if name.is_empty() {
-            return Err(Error::usage("an empty name means no lease"));
+            return Err(Error::usage("the name of a lease is empty"));
         }
         if let Some(exact) = live.iter().find(|lease| lease.lease.as_str() == name) {
             return Ok(vec![exact]);
@@ -164,18 +164,9 @@ impl Choice<'_> {
             return Ok(exact);
         }
         // Every id begins alike; that much alone names none.
-        let begins = |lease: &&LeaseView| {
-            name.len() > LEASE_PREFIX.len() && lease.lease.as_str().starts_with(name)
-        };
-        let by_id: Vec<_> = live.iter().filter(own).filter(begins).collect();
-        match by_id.as_slice() {
-            [] => {}
-            [one] => return Ok(vec![one]),
-            several => {
-                let ids: Vec<&str> = several.iter().map(|lease| lease.lease.as_str()).collect();
-                let message = format!("{name:?} begins several ids: {}", ids.join(", "));
-                return Err(Error::usage(message).hint("Give more of the id."));
-            }
+        let is_part = !LEASE_PREFIX.starts_with(name);
+        if is_part && let Some(id) = Naming::of(live.iter().map(|lease| &lease.lease)).find(name)? {
+            return Ok(live.iter().filter(|lease| lease.lease.as_str() == id).collect());
         }
         let wanted = wanted?;
         let [wanted] = wanted.as_slice() else { return Ok(Vec::new()) };
@@ -199,8 +190,9 @@ fn not_held(
     let meets = |lease: &&LeaseView| lease.surfaces.iter().any(|own| own.meets(wanted));
     let met = live.iter().filter(meets).min_by_key(|lease| Some(&lease.holder) != whose);
     let Some(lease) = met else {
-        let message = format!("nobody holds {name:?} now; it ran out, was ended or never was");
-        return Error::not_found(message).hint("`althing claims` lists the live leases.");
+        let message = format!("nobody holds {name:?} now");
+        return Error::not_found(message)
+            .hint("It may have expired. `althing claims` lists the live leases.");
     };
     let (holder, surfaces, id) = (&lease.holder, list(&lease.surfaces), &lease.lease);
     let message = format!("no lease is on exactly {name:?}; {holder} holds {surfaces} ({id})");

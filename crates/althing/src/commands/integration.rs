@@ -21,8 +21,8 @@ use crate::cli::{
     Findings, Integrate, IntegrateAccept, IntegrateCommand, IntegrateResolve, IntegrateSalvage,
     Judgement,
 };
+use crate::command_context::CommandContext;
 use crate::content::merged;
-use crate::desk::Desk;
 use crate::error::Error;
 use crate::event_summary::word;
 use crate::naming::short;
@@ -34,26 +34,30 @@ use crate::settings::Asker;
 const ROUNDS_MAX: usize = 3;
 
 pub(crate) fn run(app: &App, args: Integrate) -> Result<(), Error> {
-    let desk = Desk::open(app)?;
-    let workspace = desk.workspace(&args.id)?;
+    let context = CommandContext::open(app)?;
+    let workspace = context.workspace(&args.id)?;
     let command = match args.command {
-        IntegrateCommand::Accept(args) => return accept(&desk, workspace, args),
-        IntegrateCommand::Salvage(args) => return salvage(&desk, workspace, args),
+        IntegrateCommand::Accept(args) => return accept(&context, workspace, args),
+        IntegrateCommand::Salvage(args) => return salvage(&context, workspace, args),
         IntegrateCommand::Revise(args) => judge(workspace, Decision::Revise, args),
         IntegrateCommand::Reject(args) => judge(workspace, Decision::Reject, args),
-        IntegrateCommand::Resolve(args) => resolve(&desk, workspace, &args)?,
+        IntegrateCommand::Resolve(args) => resolve(&context, workspace, &args)?,
     };
-    tell(&desk, &desk.order(command)?, &[], None)
+    tell(&context, &context.order(command)?, &[], None)
 }
 
-fn accept(desk: &Desk<'_>, workspace: WorkspaceId, args: IntegrateAccept) -> Result<(), Error> {
-    let commands = commands(desk, &args.findings, "integration.decide")?;
+fn accept(
+    context: &CommandContext<'_>,
+    workspace: WorkspaceId,
+    args: IntegrateAccept,
+) -> Result<(), Error> {
+    let commands = commands(context, &args.findings, "integration.decide")?;
     // Whoever it is shows that first; checks may take long.
-    let client = desk.client()?;
+    let client = context.client()?;
     let merged = args.merged.as_deref().map(merged).transpose()?;
     let checked = match commands.as_slice() {
         [] => Some(Vec::new()),
-        commands => check_finished(desk, &workspace, merged.as_deref(), commands)?,
+        commands => check_finished(context, &workspace, merged.as_deref(), commands)?,
     };
     let decide = Decide {
         conflicts: found(args.findings.conflicts, checked.as_deref()),
@@ -64,19 +68,19 @@ fn accept(desk: &Desk<'_>, workspace: WorkspaceId, args: IntegrateAccept) -> Res
         workspace,
     };
     let reply = client.execute(Command::IntegrationDecide(decide))?;
-    tell(desk, &reply, checked.as_deref().unwrap_or_default(), None)
+    tell(context, &reply, checked.as_deref().unwrap_or_default(), None)
 }
 
 /// Checks what accepting finished work would lead to. What would be refused is not checked first:
 /// then there is no result, and whoever decides must not take that for a good one.
 fn check_finished(
-    desk: &Desk<'_>,
+    context: &CommandContext<'_>,
     workspace: &WorkspaceId,
     merged: Option<&[FileArg]>,
     commands: &[String],
 ) -> Result<Option<Vec<Checked>>, Error> {
-    let view = desk.workspace_view(workspace.clone())?;
-    let mut made = desk.checkpoints(workspace)?.into_iter();
+    let view = context.workspace_view(workspace.clone())?;
+    let mut made = context.checkpoints(workspace)?.into_iter();
     let made = made.find(|made| Some(&made.checkpoint) == view.latest_final.as_ref());
     let ready = view.status == Status::Integrating;
     let (true, Some(target), Some(made)) = (ready, &view.parent, made) else {
@@ -85,15 +89,19 @@ fn check_finished(
     let mut work = Files::new();
     overlay(&mut work, &made.files_changed);
     overlay_args(&mut work, merged.unwrap_or_default());
-    check(desk, target, &work, commands)
+    check(context, target, &work, commands)
 }
 
-fn salvage(desk: &Desk<'_>, workspace: WorkspaceId, args: IntegrateSalvage) -> Result<(), Error> {
-    let commands = commands(desk, &args.findings, "integration.salvage")?;
-    let client = desk.client()?;
-    let view = desk.workspace_view(workspace.clone())?;
-    let checkpoint = args.checkpoint.as_deref().map(|text| desk.checkpoint(text)).transpose()?;
-    let made = desk.checkpoints(&workspace)?;
+fn salvage(
+    context: &CommandContext<'_>,
+    workspace: WorkspaceId,
+    args: IntegrateSalvage,
+) -> Result<(), Error> {
+    let commands = commands(context, &args.findings, "integration.salvage")?;
+    let client = context.client()?;
+    let view = context.workspace_view(workspace.clone())?;
+    let checkpoint = args.checkpoint.as_deref().map(|text| context.checkpoint(text)).transpose()?;
+    let made = context.checkpoints(&workspace)?;
     let chosen = checkpoint.as_ref().or(view.latest_final.as_ref()).or(view.head.as_ref());
     let made = made.into_iter().find(|made| Some(&made.checkpoint) == chosen);
     let merged = match (&args.merged, &made) {
@@ -101,12 +109,12 @@ fn salvage(desk: &Desk<'_>, workspace: WorkspaceId, args: IntegrateSalvage) -> R
         (None, Some(made)) => taken(made, &args)?,
         (None, None) => Vec::new(),
     };
-    let target = desk.engine()?.world()?.state.salvage_target(&workspace);
+    let target = context.engine()?.world()?.state.salvage_target(&workspace);
     let checked = match (view.status, &target, &made) {
         (Status::Failed, Some(target), Some(_)) => {
             let mut work = Files::new();
             overlay_args(&mut work, &merged);
-            check(desk, target, &work, &commands)?
+            check(context, target, &work, &commands)?
         }
         _ => commands.is_empty().then(Vec::new),
     };
@@ -115,7 +123,7 @@ fn salvage(desk: &Desk<'_>, workspace: WorkspaceId, args: IntegrateSalvage) -> R
     let words = format!("files saved{into}: {}; {workspace} stays failed", merged.len());
     let salvage = Salvage { checkpoint, conflicts, merged, reason: args.reason, workspace };
     let reply = client.execute(Command::IntegrationSalvage(salvage))?;
-    tell(desk, &reply, checked.as_deref().unwrap_or_default(), Some(words))
+    tell(context, &reply, checked.as_deref().unwrap_or_default(), Some(words))
 }
 
 /// The files that are taken out of a checkpoint: all of them, or those that were named.
@@ -134,21 +142,25 @@ fn taken(made: &CheckpointView, args: &IntegrateSalvage) -> Result<Vec<FileArg>,
 }
 
 /// The checks that are to run before an order: the project's, and those one asks for.
-fn commands(desk: &Desk<'_>, findings: &Findings, order: &str) -> Result<Vec<String>, Error> {
-    let settings = &desk.project.settings;
+fn commands(
+    context: &CommandContext<'_>,
+    findings: &Findings,
+    order: &str,
+) -> Result<Vec<String>, Error> {
+    let settings = &context.project.settings;
     if findings.no_checks {
         if let Some(Asker::User(_)) = settings.asker()? {
             return Ok(Vec::new());
         }
         let message = "no person says that checks are left out";
-        return Err(Error::refused(Rule::ChecksStay, message).recorded(&desk.client()?, order));
+        return Err(Error::refused(Rule::ChecksStay, message).recorded(&context.client()?, order));
     }
     Ok(settings.checks.value.iter().chain(&findings.checks).cloned().collect())
 }
 
 /// Runs checks on what a merge would lead to, and again if something else was merged meanwhile.
 fn check(
-    desk: &Desk<'_>,
+    context: &CommandContext<'_>,
     target: &WorkspaceId,
     work: &Files,
     commands: &[String],
@@ -156,28 +168,28 @@ fn check(
     if commands.is_empty() {
         return Ok(Some(Vec::new()));
     }
-    if desk.engine()?.world()?.state.merging_into(target).is_some() {
+    if context.engine()?.world()?.state.merging_into(target).is_some() {
         return Ok(None);
     }
-    let limit = Duration::from_secs(desk.project.settings.check_timeout_secs.value);
+    let limit = Duration::from_secs(context.project.settings.check_timeout_secs.value);
     for _ in 0..ROUNDS_MAX {
-        let before = merged_into(desk, target)?;
+        let before = merged_into(context, target)?;
         let mut files = Files::new();
         overlay(&mut files, &before);
         files.extend(work.clone());
-        let tree = MergedTree::lay(&desk.project.place, &desk.blobs(), &files)?;
-        let checked = checks::run(desk.out(), &tree.path(), commands, limit)?;
-        if merged_into(desk, target)? == before {
+        let tree = MergedTree::lay(&context.project.place, &context.blobs(), &files)?;
+        let checked = checks::run(context.out(), &tree.path(), commands, limit)?;
+        if merged_into(context, target)? == before {
             return Ok(Some(checked));
         }
-        desk.out().note("something else was merged meanwhile; checking again");
+        context.out().note("something else was merged meanwhile; checking again");
     }
     let message = format!("other work is merged into {target} again and again while checks run");
     Err(Error::unavailable(message))
 }
 
-fn merged_into(desk: &Desk<'_>, target: &WorkspaceId) -> Result<Vec<File>, Error> {
-    match desk.ask(&Query::WorkspaceFiles(OfWorkspace { workspace: target.clone() }))? {
+fn merged_into(context: &CommandContext<'_>, target: &WorkspaceId) -> Result<Vec<File>, Error> {
+    match context.ask(&Query::WorkspaceFiles(OfWorkspace { workspace: target.clone() }))? {
         Answer::Files(view) => Ok(view.merged),
         other => Err(Error::unexpected(&other)),
     }
@@ -205,11 +217,11 @@ fn judge(workspace: WorkspaceId, decision: Decision, args: Judgement) -> Command
 }
 
 fn resolve(
-    desk: &Desk<'_>,
+    context: &CommandContext<'_>,
     workspace: WorkspaceId,
     args: &IntegrateResolve,
 ) -> Result<Command, Error> {
-    let open = desk.workspace_view(workspace.clone())?.conflicts;
+    let open = context.workspace_view(workspace.clone())?.conflicts;
     let strategy = match (args.rework, args.escalate) {
         (true, _) => Resolution::AgentRework,
         (_, true) => Resolution::Escalate,
@@ -261,7 +273,7 @@ pub(super) fn said_of_conflict(conflict: &OpenConflict) -> String {
 
 /// The reply to a decision, and the results of the checks before it.
 #[derive(Serialize)]
-struct Told<'t> {
+struct ReplyWithChecks<'t> {
     #[serde(flatten)]
     stands: &'t IntegrationReply,
     #[serde(skip_serializing_if = "<[Checked]>::is_empty")]
@@ -269,26 +281,27 @@ struct Told<'t> {
 }
 
 fn tell(
-    desk: &Desk<'_>,
+    context: &CommandContext<'_>,
     reply: &Reply,
     checks: &[Checked],
     done: Option<String>,
 ) -> Result<(), Error> {
-    if said_to_wait(desk, reply)? {
+    if said_to_wait(context, reply)? {
         return Ok(());
     }
     let Reply::Integration(stands) = reply else { return Err(Error::unexpected(reply)) };
-    if desk.out().json {
-        return desk.out().value(&Told { stands, checks });
+    if context.out().json {
+        return context.out().value(&ReplyWithChecks { stands, checks });
     }
     let open = !stands.conflicts.is_empty();
     let stands_so = || format!("{} is {}", stands.workspace, stands.status);
-    desk.out().say(&done.filter(|_| !open).unwrap_or_else(stands_so))?;
+    context.out().say(&done.filter(|_| !open).unwrap_or_else(stands_so))?;
     for conflict in &stands.conflicts {
-        desk.out().line(said_of_conflict(conflict))?;
+        context.out().line(said_of_conflict(conflict))?;
     }
     if open {
-        desk.out()
+        context
+            .out()
             .note("settle each with `althing integrate WS resolve CONFLICT --resolution TEXT`");
     }
     Ok(())

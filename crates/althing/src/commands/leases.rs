@@ -13,7 +13,7 @@ use crate::cli::{Check, Claim, Claims};
 use crate::error::Error;
 use crate::naming::{Naming, short};
 use crate::output::{Tone, describe, from_now, one_line};
-use crate::settings::read_ttl;
+use crate::settings::ttl_option;
 use crate::span::parse_secs;
 use crate::surfaces;
 use crate::table::{free_text, whole};
@@ -22,7 +22,7 @@ pub(crate) fn claim(app: &App, args: &Claim) -> Result<(), Error> {
     let project = app.project()?;
     let surfaces = surfaces::read(&project.place, &args.surfaces, args.literal)?;
     let ttl = match &args.ttl {
-        Some(text) => read_ttl(text).map_err(|error| Error::misuse(Rule::Limits, error))?,
+        Some(text) => ttl_option(text)?,
         None => project.settings.lease_ttl.value,
     };
     let command = Command::LeaseOpen(Open {
@@ -41,7 +41,8 @@ pub(crate) fn claim(app: &App, args: &Claim) -> Result<(), Error> {
         Some(text) => {
             let secs = parse_secs(text).ok().and_then(|secs| u64::try_from(secs).ok());
             let secs = secs.filter(|secs| *secs <= TTL_SECS_MAX).ok_or_else(|| {
-                Error::misuse(Rule::Limits, format!("--wait: not {text:?}; write 10m, at most 30d"))
+                let message = format!("--wait: {text:?} is not a time from 0s to 30d");
+                Error::usage(message).hint("Write how long to wait, such as `--wait 10m`.")
             })?;
             claim_when_free(app, &engine, &client, &command, Duration::from_secs(secs))?
         }

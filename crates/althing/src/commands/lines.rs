@@ -96,7 +96,7 @@ pub(super) fn run(app: &App, project: &Project) -> Result<(), Error> {
         }
     }
     drop((client, engine, send));
-    // What was carried out is answered, whatever ended the input.
+    // Every command that ran gets its answer, however the input ended.
     let panicked = || Err(Error::unavailable("answers could not be printed"));
     printing.join().unwrap_or_else(|_| panicked())?;
     unreadable.map_or(Ok(()), Err)

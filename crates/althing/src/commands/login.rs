@@ -25,7 +25,13 @@ pub(crate) fn run(app: &App, args: &Login) -> Result<(), Error> {
             .not_who_they_said(&engine, &id, error)
             .hint("Bring keys/user-….key from where you signed up, or choose another id."));
     } else {
-        keys.new_user(&id, &new_passphrase(app, &id)?)?
+        let made = keys.new_user(&id, &new_passphrase(app, &id)?);
+        made.map_err(|error| match Error::from(error) {
+            failure if failure.message().starts_with("a passphrase has") => {
+                failure.hint("Choose a longer passphrase.")
+            }
+            failure => failure,
+        })?
     };
     let state = admit(&project, &engine, &id, &credential)?;
     if state == "in" {
@@ -55,7 +61,7 @@ pub(crate) fn run(app: &App, args: &Login) -> Result<(), Error> {
 
 fn new_passphrase(app: &App, id: &UserId) -> Result<String, Error> {
     let first = app.passphrase(&format!("New passphrase for {id}: "))?;
-    // What is piped in was not typed blind.
+    // A piped passphrase was not typed blind, so it is not asked for twice.
     if !app.globals.passphrase_stdin && app.passphrase("Once more: ")? != first {
         return Err(Error::usage("the two passphrases differ").hint("Try again."));
     }

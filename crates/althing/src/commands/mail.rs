@@ -15,44 +15,44 @@ use super::{gates, highway, meter};
 use crate::amounts;
 use crate::app::App;
 use crate::cli::{Inbox, Send, SignalArgs};
+use crate::command_context::CommandContext;
 use crate::content;
-use crate::desk::Desk;
 use crate::error::Error;
 use crate::event_summary::word;
 use crate::naming::{Naming, short, short_blob, short_ids};
 use crate::output::{Tone, counted, from_now, one_line};
 
 pub(crate) fn send(app: &App, args: Send) -> Result<(), Error> {
-    let desk = Desk::open(app)?;
-    let attachments = args.attachments.iter().map(|given| content::read(&desk, given));
+    let context = CommandContext::open(app)?;
+    let attachments = args.attachments.iter().map(|given| content::read(&context, given));
     let letter = Letter {
-        in_reply_to: args.reply_to.as_deref().map(|text| envelope(&desk, text)).transpose()?,
+        in_reply_to: args.reply_to.as_deref().map(|text| envelope(&context, text)).transpose()?,
         payload: PayloadArg {
             attachments: attachments.collect::<Result<_, _>>()?,
-            content: content::read(&desk, &args.content)?,
+            content: content::read(&context, &args.content)?,
             format: None,
         },
         priority: args.priority,
-        rights: args.rights.iter().map(|text| desk.right(text)).collect::<Result<_, _>>()?,
-        to: desk.workspace(&args.to)?,
+        rights: args.rights.iter().map(|text| context.right(text)).collect::<Result<_, _>>()?,
+        to: context.workspace(&args.to)?,
         kind: args.kind,
-        workspace: desk.acting_in()?,
+        workspace: context.acting_in()?,
     };
-    let reply = desk.order(Command::EnvelopeSend(letter))?;
-    if desk.out().json {
-        return desk.out().value(&reply);
+    let reply = context.order(Command::EnvelopeSend(letter))?;
+    if context.out().json {
+        return context.out().value(&reply);
     }
     let Reply::Envelope(sent) = reply else { return Err(Error::unexpected(&reply)) };
     let state = word(&sent.status);
-    desk.out().say(&format!("{} {} to {} is {state}", sent.kind, sent.envelope, sent.to))?;
-    gates::say_if_held(&desk, &sent)
+    context.out().say(&format!("{} {} to {} is {state}", sent.kind, sent.envelope, sent.to))?;
+    gates::say_if_held(&context, &sent)
 }
 
 /// An envelope by its id, or by a part of it if it came to where one acts.
-fn envelope(desk: &Desk<'_>, text: &str) -> Result<EnvelopeId, Error> {
-    let ids = match desk.own() {
+pub(super) fn envelope(context: &CommandContext<'_>, text: &str) -> Result<EnvelopeId, Error> {
+    let ids = match context.own() {
         Ok(own) => {
-            mail_of(desk, own, true)?.envelopes.into_iter().map(|sent| sent.envelope).collect()
+            mail_of(context, own, true)?.envelopes.into_iter().map(|sent| sent.envelope).collect()
         }
         Err(_) => Vec::new(),
     };
@@ -61,94 +61,105 @@ fn envelope(desk: &Desk<'_>, text: &str) -> Result<EnvelopeId, Error> {
     EnvelopeId::new(meant).map_err(|error| Error::usage(format!("{text:?}: {error}")))
 }
 
-fn mail_of(desk: &Desk<'_>, workspace: WorkspaceId, all: bool) -> Result<InboxView, Error> {
-    match desk.ask(&Query::InboxList(InboxList { all, workspace }))? {
+fn mail_of(
+    context: &CommandContext<'_>,
+    workspace: WorkspaceId,
+    all: bool,
+) -> Result<InboxView, Error> {
+    match context.ask(&Query::InboxList(InboxList { all, workspace }))? {
         Answer::Inbox(view) => Ok(view),
         other => Err(Error::unexpected(&other)),
     }
 }
 
 pub(crate) fn inbox(app: &App, args: &Inbox) -> Result<(), Error> {
-    let desk = Desk::open(app)?;
+    let context = CommandContext::open(app)?;
     match args.take {
-        Some(max) => take(&desk, max),
-        None => look(&desk, args.all),
+        Some(max) => take(&context, max),
+        None => look(&context, args.all),
     }
 }
 
 /// Lists an inbox without taking anything.
-fn look(desk: &Desk<'_>, all: bool) -> Result<(), Error> {
-    let workspace = desk.own()?;
-    if desk.out().json {
-        let answer = desk.ask(&Query::InboxList(InboxList { all, workspace }))?;
-        return desk.out().value(&with_texts(desk, &answer, all)?);
+fn look(context: &CommandContext<'_>, all: bool) -> Result<(), Error> {
+    let workspace = context.own()?;
+    if context.out().json {
+        let answer = context.ask(&Query::InboxList(InboxList { all, workspace }))?;
+        return context.out().value(&with_texts(context, &answer, all)?);
     }
-    let InboxView { envelopes, signals, news, quiet, .. } = mail_of(desk, workspace.clone(), all)?;
-    let names = desk.workspace_naming()?;
-    print_quiet(desk, &names, &quiet)?;
+    let InboxView { envelopes, signals, news, quiet, .. } =
+        mail_of(context, workspace.clone(), all)?;
+    let names = context.workspace_naming()?;
+    print_quiet(context, &names, &quiet)?;
     if envelopes.is_empty() && signals.is_empty() && news.is_empty() {
-        let own = desk.workspace_view(workspace)?;
+        let own = context.workspace_view(workspace)?;
         if own.status == Status::Idle && !own.ready {
-            desk.out().note("what to do comes with `althing inbox --take`, which also shows up");
+            context.out().note("what to do comes with `althing inbox --take`, which also shows up");
         }
-        return desk.out().line("the inbox is empty");
+        return context.out().line("the inbox is empty");
     }
     for notice in &signals {
-        print_signal(desk, &names, notice)?;
+        print_signal(context, &names, notice)?;
     }
-    print_news(desk, &news)?;
+    print_news(context, &news)?;
     for sent in &envelopes {
-        print_head(desk, &names, sent, sent.taken)?;
+        print_head(context, &names, sent, sent.taken)?;
         if sent.taken {
-            print_text(desk, sent)?;
+            print_text(context, sent)?;
         }
     }
     if envelopes.iter().any(|sent| !sent.taken) {
-        desk.out().note("`althing inbox --take` takes messages and shows their text");
+        context.out().note("`althing inbox --take` takes messages and shows their text");
     }
     Ok(())
 }
 
-fn take(desk: &Desk<'_>, max: u16) -> Result<(), Error> {
-    let take = Take { max: Some(max), workspace: desk.acting_in()? };
-    let reply = desk.order(Command::InboxTake(take))?;
-    if desk.out().json {
-        return desk.out().value(&with_texts(desk, &reply, true)?);
+fn take(context: &CommandContext<'_>, max: u16) -> Result<(), Error> {
+    let take = Take { max: Some(max), workspace: context.acting_in()? };
+    let reply = context.order(Command::InboxTake(take))?;
+    if context.out().json {
+        return context.out().value(&with_texts(context, &reply, true)?);
     }
     let Reply::Mail(mail) = reply else { return Err(Error::unexpected(&reply)) };
-    let names = desk.workspace_naming()?;
-    print_quiet(desk, &names, &mail.quiet)?;
+    let names = context.workspace_naming()?;
+    print_quiet(context, &names, &mail.quiet)?;
     if mail.envelopes.is_empty() && mail.signals.is_empty() && mail.news.is_empty() {
-        return desk.out().line("the inbox is empty");
+        return context.out().line("the inbox is empty");
     }
     for notice in &mail.signals {
-        print_signal(desk, &names, notice)?;
+        print_signal(context, &names, notice)?;
     }
-    print_news(desk, &mail.news)?;
+    print_news(context, &mail.news)?;
     for sent in &mail.envelopes {
-        print_message(desk, &names, sent)?;
+        print_message(context, &names, sent)?;
     }
     if mail.left > 0 {
-        desk.out()
+        context
+            .out()
             .note(format!("{} left", counted(mail.left as u64, "message is", "messages are")));
     }
     Ok(())
 }
 
 /// The workspaces in which nothing happens, for the coordinator.
-fn print_quiet(desk: &Desk<'_>, names: &Naming, quiet: &[Quiet]) -> Result<(), Error> {
+fn print_quiet(context: &CommandContext<'_>, names: &Naming, quiet: &[Quiet]) -> Result<(), Error> {
     for own in quiet {
         let agent = own.agent.as_ref().map_or("the system", |agent| agent.as_str());
-        let (last, from) = (from_now(own.last_activity, desk.now()), names.short(&own.workspace));
+        let (last, from) =
+            (from_now(own.last_activity, context.now()), names.short(&own.workspace));
         let silent = counted(own.silent_intervals, "interval", "intervals");
         let line =
             format!("{last}  quiet      {from}  nothing of {agent} since then, {silent} by now");
-        desk.out().hanging(&desk.out().paint(Tone::Warn, &line))?;
+        context.out().hanging(&context.out().paint(Tone::Warn, &line))?;
     }
     Ok(())
 }
 
-fn print_signal(desk: &Desk<'_>, names: &Naming, notice: &NoticeView) -> Result<(), Error> {
+fn print_signal(
+    context: &CommandContext<'_>,
+    names: &Naming,
+    notice: &NoticeView,
+) -> Result<(), Error> {
     let reason = notice.reason.as_ref().map_or_else(String::new, |why| format!(": {why}"));
     let about = notice.about.as_ref().map_or_else(String::new, |id| format!(" ({})", short(id)));
     let near = notice.budget_warning.as_ref().map_or_else(String::new, |near| {
@@ -157,7 +168,7 @@ fn print_signal(desk: &Desk<'_>, names: &Naming, notice: &NoticeView) -> Result<
         let shown = |amount| amounts::show(near.dimension, amount);
         format!(" [{what}: {} of {}]", shown(consumed), shown(limit))
     });
-    let (at, from) = (from_now(notice.at, desk.now()), names.short(&notice.from));
+    let (at, from) = (from_now(notice.at, context.now()), names.short(&notice.from));
     if let Some(envelope) = sent_back(notice) {
         // It comes in the name of its receiver, who has nothing to do with it.
         let why = match notice.reason.as_deref() {
@@ -166,10 +177,10 @@ fn print_signal(desk: &Desk<'_>, names: &Naming, notice: &NoticeView) -> Result<
             None => "it could not be delivered",
         };
         let words = format!("{} to {from} did not arrive: {why}", short(&envelope));
-        return desk.out().hanging(&format!("{at}  returned   {}", one_line(&words)));
+        return context.out().hanging(&format!("{at}  returned   {}", one_line(&words)));
     }
     let said = format!("{}{reason}{near}{about}", notice.kind);
-    desk.out().hanging(&format!("{at}  signal     from {from}  {}", one_line(&said)))
+    context.out().hanging(&format!("{at}  signal     from {from}  {}", one_line(&said)))
 }
 
 /// The message that a signal tells the end of: `failed` about an envelope comes from the runtime.
@@ -179,12 +190,12 @@ fn sent_back(notice: &NoticeView) -> Option<&str> {
 }
 
 /// Prints other news for the coordinator.
-fn print_news(desk: &Desk<'_>, news: &[News]) -> Result<(), Error> {
+fn print_news(context: &CommandContext<'_>, news: &[News]) -> Result<(), Error> {
     for one in news {
-        let (at, says) = (from_now(one.at, desk.now()), gates::news_says(desk, one)?);
+        let (at, says) = (from_now(one.at, context.now()), gates::news_says(context, one)?);
         let says = says.map_or_else(String::new, |says| format!("  {says}"));
         let line = format!("{at}  news       about {}  {}{says}", one.about, one.kind);
-        desk.out().hanging(&one_line(&short_ids(&line)))?;
+        context.out().hanging(&one_line(&short_ids(&line)))?;
     }
     Ok(())
 }
@@ -198,7 +209,7 @@ fn sender(names: &Naming, sent: &EnvelopeView) -> String {
 }
 
 fn print_head(
-    desk: &Desk<'_>,
+    context: &CommandContext<'_>,
     names: &Naming,
     sent: &EnvelopeView,
     taken: bool,
@@ -211,95 +222,100 @@ fn print_head(
         sent.in_reply_to.as_ref().map_or_else(String::new, |id| format!("  answers {}", short(id)));
     let taken = if taken { "  taken" } else { "" };
     let kind = format!("{:<10}", sent.kind.as_str());
-    desk.out().line(format!(
+    context.out().line(format!(
         "{}  {} from {}  {}{pressing}{answers}{taken}",
-        from_now(sent.created_at, desk.now()),
-        desk.out().paint(Tone::Strong, &kind),
+        from_now(sent.created_at, context.now()),
+        context.out().paint(Tone::Strong, &kind),
         sender(names, sent),
         short(&sent.envelope),
     ))
 }
 
-fn print_message(desk: &Desk<'_>, names: &Naming, sent: &EnvelopeView) -> Result<(), Error> {
-    print_head(desk, names, sent, false)?;
-    print_text(desk, sent)
+fn print_message(
+    context: &CommandContext<'_>,
+    names: &Naming,
+    sent: &EnvelopeView,
+) -> Result<(), Error> {
+    print_head(context, names, sent, false)?;
+    print_text(context, sent)
 }
 
 /// The answer as it is, and beside the hash of a message that was taken its text, if it is one.
 fn with_texts<T: serde::Serialize>(
-    desk: &Desk<'_>,
+    context: &CommandContext<'_>,
     answer: &T,
     texts: bool,
 ) -> Result<serde_json::Value, Error> {
     let mut value =
         serde_json::to_value(answer).map_err(|error| Error::unavailable(error.to_string()))?;
-    let blobs = desk.blobs();
+    let blobs = context.blobs();
     let envelopes = value["envelopes"].as_array_mut().into_iter().flatten();
     for envelope in envelopes.filter(|envelope| texts && envelope["taken"] == true) {
         let name = envelope["payload"]["content"].as_str().unwrap_or_default();
-        let content = name.parse().ok().and_then(|blob| blobs.get(&blob).ok());
-        if let Some(text) = content.and_then(|bytes| String::from_utf8(bytes).ok()) {
+        let stored = name.parse().ok().and_then(|blob| blobs.get(&blob).ok());
+        if let Some(text) = stored.and_then(|bytes| String::from_utf8(bytes).ok()) {
             envelope["text"] = text.into();
         }
     }
     Ok(value)
 }
 
-fn print_text(desk: &Desk<'_>, sent: &EnvelopeView) -> Result<(), Error> {
-    let blobs = desk.blobs();
+fn print_text(context: &CommandContext<'_>, sent: &EnvelopeView) -> Result<(), Error> {
+    let blobs = context.blobs();
     for line in content::shown(&blobs, &sent.payload.content) {
-        desk.out().line(format!("  {line}"))?;
+        context.out().line(format!("  {line}"))?;
     }
     for blob in &sent.payload.attachments {
-        desk.out().line(format!("  attached: {}", short_blob(blob)))?;
+        context.out().line(format!("  attached: {}", short_blob(blob)))?;
     }
     Ok(())
 }
 
 pub(crate) fn signal(app: &App, args: SignalArgs) -> Result<(), Error> {
-    let desk = Desk::open(app)?;
+    let context = CommandContext::open(app)?;
     let about = match args.about.as_deref() {
         None => None,
-        Some(text) => Some(thing(&desk, text)?),
+        Some(text) => Some(thing(&context, text)?),
     };
-    let workspace = desk.acting_in()?;
-    let near = args.near.limit.map(|limit| meter::notice(&desk, limit)).transpose()?;
+    let workspace = context.acting_in()?;
+    let near = args.near.limit.map(|limit| meter::notice(&context, limit)).transpose()?;
     let (signal, reason) = (args.signal, args.reason);
     let emit = Emit { budget_warning: near, reason, about, signal, workspace };
-    let reply = desk.order(Command::SignalEmit(emit))?;
-    if desk.out().json {
-        return desk.out().value(&reply);
+    let reply = context.order(Command::SignalEmit(emit))?;
+    if context.out().json {
+        return context.out().value(&reply);
     }
     let Reply::Signal(said) = reply else { return Err(Error::unexpected(&reply)) };
     if !said.effect && args.signal != SignalType::Escalation {
-        desk.out().note("the signal is on record; it changes nothing in this state");
+        context.out().note("the signal is on record; it changes nothing in this state");
     }
     if said.status == Status::Integrating && said.effect {
-        let own = desk.workspace_view(said.workspace.clone())?;
+        let own = context.workspace_view(said.workspace.clone())?;
         if own.latest_final.is_none() {
-            desk.out()
+            context
+                .out()
                 .note("it has no final checkpoint, so its work can only be revised or rejected");
         }
     }
-    desk.out().line(format!(
+    context.out().line(format!(
         "{} said {}; it is {}",
         short(&said.workspace),
         args.signal,
         said.status
     ))?;
     match args.signal {
-        SignalType::Escalation => highway::say_waiting(&desk, &said.signal_id),
+        SignalType::Escalation => highway::say_waiting(&context, &said.signal_id),
         _ => Ok(()),
     }
 }
 
 /// Anything a signal can be about, by its id or a part of it.
-fn thing(desk: &Desk<'_>, text: &str) -> Result<AnyId, Error> {
+fn thing(context: &CommandContext<'_>, text: &str) -> Result<AnyId, Error> {
     let wrong = |error: althing_kernel::id::IdError| Error::usage(format!("{text:?}: {error}"));
-    for naming in [desk.workspace_naming()?, desk.checkpoint_naming()?] {
+    for naming in [context.workspace_naming()?, context.checkpoint_naming()?] {
         if let Some(found) = naming.find(text)? {
             return AnyId::new(found).map_err(wrong);
         }
     }
-    AnyId::new(envelope(desk, text)?.as_str()).map_err(wrong)
+    AnyId::new(envelope(context, text)?.as_str()).map_err(wrong)
 }

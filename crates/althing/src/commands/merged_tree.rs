@@ -1,8 +1,8 @@
 //! A merge as files on disk, before it is decided: what the project has, what was merged already,
 //! and the work on top of it. It lies in a folder of its own that goes away with it.
 //!
-//! What the project has is what is committed: the tree of `HEAD`, checked out through an index of
-//! its own, so that neither the repository nor anybody's working tree is touched.
+//! The base is the committed state: the tree of `HEAD`, checked out through an index of its own, so that
+//! neither the repository nor anybody's working tree is touched.
 
 use althing_engine::Blobs;
 use althing_kernel::Content;
@@ -109,7 +109,7 @@ impl MergedTree {
             at.push(part);
             match std::fs::symlink_metadata(&at) {
                 Ok(there) if there.is_dir() => {}
-                // What is not there need not be taken away.
+                // A missing file need not be removed.
                 _ if content.is_none() => return Ok(()),
                 Ok(_) => {
                     std::fs::remove_file(&at).map_err(|error| cannot(&error))?;
@@ -138,7 +138,7 @@ impl MergedTree {
 
 impl Drop for MergedTree {
     fn drop(&mut self) {
-        // What cannot be removed is left to the system's own clean-up.
+        // If it cannot be removed, it is left to the system's own clean-up.
         let _ = std::fs::remove_dir_all(&self.folder);
     }
 }

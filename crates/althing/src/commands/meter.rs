@@ -11,7 +11,7 @@ use althing_kernel::{Command, Reply, WorkspaceId};
 use crate::amounts::{bar, name, show, show_cost, show_count};
 use crate::app::App;
 use crate::cli::{By, Meter, MeterCommand, MeterReport as MeterReportArgs, WorkspaceBudget};
-use crate::desk::Desk;
+use crate::command_context::CommandContext;
 use crate::error::Error;
 use crate::naming::short;
 use crate::output::{one_line, show_bytes};
@@ -19,65 +19,68 @@ use crate::span::show_secs;
 use crate::table::{drawing, whole};
 
 pub(crate) fn run(app: &App, args: Meter) -> Result<(), Error> {
-    let desk = Desk::open(app)?;
+    let context = CommandContext::open(app)?;
     if let Some(MeterCommand::Report(args)) = args.command {
-        return report(&desk, &args);
+        return report(&context, &args);
     }
     if let Some(text) = &args.id {
-        return show_one(&desk, desk.workspace(text)?);
+        return show_one(&context, context.workspace(text)?);
     }
     let (all, live, group) = (args.all, args.live, args.group);
-    let found = ask(&desk, MeterGet { all, group, live, workspace: None })?;
-    if desk.out().json {
-        return desk.out().value(&found);
+    let found = ask(&context, MeterGet { all, group, live, workspace: None })?;
+    if context.out().json {
+        return context.out().value(&found);
     }
     if found.workspaces.is_empty() {
-        return desk.out().line("no workspace used anything");
+        return context.out().line("no workspace used anything");
     }
     match args.by {
-        Some(By::Group) => by_group(&desk, &found.groups, Some(&found.total)),
-        Some(By::Workspace) | None => by_workspace(&desk, &found),
+        Some(By::Group) => by_group(&context, &found.groups, Some(&found.total)),
+        Some(By::Workspace) | None => by_workspace(&context, &found),
     }
 }
 
 /// Asks for the use of resources.
-pub(super) fn ask(desk: &Desk<'_>, get: MeterGet) -> Result<MeterReport, Error> {
-    match desk.ask(&Query::MeterGet(get))? {
+pub(super) fn ask(context: &CommandContext<'_>, get: MeterGet) -> Result<MeterReport, Error> {
+    match context.ask(&Query::MeterGet(get))? {
         Answer::Meter(found) => Ok(*found),
         other => Err(Error::unexpected(&other)),
     }
 }
 
-fn report(desk: &Desk<'_>, args: &MeterReportArgs) -> Result<(), Error> {
+fn report(context: &CommandContext<'_>, args: &MeterReportArgs) -> Result<(), Error> {
     let workspace = match &args.id {
-        Some(text) => Some(desk.workspace(text)?),
-        None => desk.acting_in()?,
+        Some(text) => Some(context.workspace(text)?),
+        None => context.acting_in()?,
     };
     let (cost, tokens) = (args.cost.unwrap_or_default(), args.tokens.unwrap_or_default());
-    tell(desk, desk.order(Command::MeterReport(Report { cost, tokens, workspace }))?)
+    tell(context, context.order(Command::MeterReport(Report { cost, tokens, workspace }))?)
 }
 
 /// Raises limits, or shows them if there is nothing to raise.
-pub(super) fn raise(desk: &Desk<'_>, args: &WorkspaceBudget) -> Result<(), Error> {
-    let (workspace, limits) = (desk.workspace(&args.id)?, args.limits());
+pub(super) fn raise(context: &CommandContext<'_>, args: &WorkspaceBudget) -> Result<(), Error> {
+    let (workspace, limits) = (context.workspace(&args.id)?, args.limits());
     if limits.is_empty() {
-        return show_one(desk, workspace);
+        return show_one(context, workspace);
     }
-    tell(desk, desk.order(Command::WorkspaceModifyBudget(Modify { limits, workspace }))?)
+    tell(context, context.order(Command::WorkspaceModifyBudget(Modify { limits, workspace }))?)
 }
 
-fn tell(desk: &Desk<'_>, reply: Reply) -> Result<(), Error> {
-    if desk.out().json {
-        return desk.out().value(&reply);
+fn tell(context: &CommandContext<'_>, reply: Reply) -> Result<(), Error> {
+    if context.out().json {
+        return context.out().value(&reply);
     }
     let Reply::Meter(meter) = reply else { return Err(Error::unexpected(&reply)) };
-    head(desk, &meter)?;
-    limits(desk, &meter.limits)
+    head(context, &meter)?;
+    limits(context, &meter.limits)
 }
 
 /// How a limit of one's own stands, for a signal that tells of it.
-pub(super) fn notice(desk: &Desk<'_>, dimension: Dimension) -> Result<budget::Notice, Error> {
-    let own = one(desk, desk.own()?)?.own;
+pub(super) fn notice(
+    context: &CommandContext<'_>,
+    dimension: Dimension,
+) -> Result<budget::Notice, Error> {
+    let own = one(context, context.own()?)?.own;
     let limit = own.limits.iter().find(|limit| limit.dimension == dimension);
     let Some(limit) = limit else {
         let message = format!("{} of {} is not limited", name(dimension), own.workspace);
@@ -90,38 +93,38 @@ pub(super) fn notice(desk: &Desk<'_>, dimension: Dimension) -> Result<budget::No
     })
 }
 
-fn one(desk: &Desk<'_>, workspace: WorkspaceId) -> Result<MeterRow, Error> {
+fn one(context: &CommandContext<'_>, workspace: WorkspaceId) -> Result<MeterRow, Error> {
     let get = MeterGet { workspace: Some(workspace), ..MeterGet::default() };
-    let mut found = ask(desk, get)?;
-    found.workspaces.pop().ok_or_else(|| Error::not_found("there is no such workspace"))
+    let mut found = ask(context, get)?;
+    found.workspaces.pop().ok_or_else(|| Error::not_found("there is no workspace of this name"))
 }
 
-fn show_one(desk: &Desk<'_>, workspace: WorkspaceId) -> Result<(), Error> {
-    let row = one(desk, workspace)?;
-    if desk.out().json {
-        return desk.out().value(&row);
+fn show_one(context: &CommandContext<'_>, workspace: WorkspaceId) -> Result<(), Error> {
+    let row = one(context, workspace)?;
+    if context.out().json {
+        return context.out().value(&row);
     }
-    head(desk, &row.own)?;
-    limits(desk, &row.own.limits)?;
-    desk.out().line("")?;
+    head(context, &row.own)?;
+    limits(context, &row.own.limits)?;
+    context.out().line("")?;
     let line = |what: &str, used: &Used| [vec![what.to_owned()], cells(used)].concat();
     let rows = [line("itself", &row.own.used), line("with all below", &row.subtree)];
-    desk.out().table(&[&["USED BY"][..], &TITLES].concat(), &rows)
+    context.out().table(&[&["USED BY"][..], &TITLES].concat(), &rows)
 }
 
-fn head(desk: &Desk<'_>, meter: &MeterView) -> Result<(), Error> {
+fn head(context: &CommandContext<'_>, meter: &MeterView) -> Result<(), Error> {
     let agent = meter.agent.as_ref().map_or("the system", |agent| agent.as_str());
     let over = meter.exceeded.map_or_else(String::new, |what| format!(", out of {}", name(what)));
     let quiet = meter
         .silent_intervals
         .map_or_else(String::new, |silent| format!("; nothing happened for {silent} intervals"));
     let line = format!("{} of {agent} is {}{over}{quiet}", short(&meter.workspace), meter.status);
-    desk.out().line(line)
+    context.out().line(line)
 }
 
-fn limits(desk: &Desk<'_>, limits: &[LimitView]) -> Result<(), Error> {
+fn limits(context: &CommandContext<'_>, limits: &[LimitView]) -> Result<(), Error> {
     if limits.is_empty() {
-        return desk.out().line("nothing it uses is limited");
+        return context.out().line("nothing it uses is limited");
     }
     let row = |own: &LimitView| {
         let shown = |amount| show(own.dimension, amount);
@@ -138,7 +141,7 @@ fn limits(desk: &Desk<'_>, limits: &[LimitView]) -> Result<(), Error> {
     };
     let titles = ["LIMIT", "USED", "GIVEN BELOW", "OF", "LEFT"].map(whole);
     let titles = [&titles[..], &[drawing(), whole("")]].concat();
-    desk.out().table(&titles, &limits.iter().map(row).collect::<Vec<_>>())
+    context.out().table(&titles, &limits.iter().map(row).collect::<Vec<_>>())
 }
 
 const TITLES: [&str; 7] = ["TOKENS", "COST", "TIME", "CONTEXT", "CHECKPOINTS", "TRAIL", "MAIL"];
@@ -167,8 +170,8 @@ const LIMITED: [Dimension; 7] = [
     Dimension::BandwidthLimit,
 ];
 
-fn by_workspace(desk: &Desk<'_>, found: &MeterReport) -> Result<(), Error> {
-    let naming = desk.workspace_naming()?;
+fn by_workspace(context: &CommandContext<'_>, found: &MeterReport) -> Result<(), Error> {
+    let naming = context.workspace_naming()?;
     let row = |row: &MeterRow| {
         let own = &row.own;
         let agent = own.agent.as_ref().map_or_else(|| "-".to_owned(), ToString::to_string);
@@ -189,12 +192,12 @@ fn by_workspace(desk: &Desk<'_>, found: &MeterReport) -> Result<(), Error> {
     let mut rows: Vec<Vec<String>> = found.workspaces.iter().map(row).collect();
     let total = ["total", "", ""].map(str::to_owned).to_vec();
     rows.push([total, cells(&found.total)].concat());
-    desk.out().table(&[&["WORKSPACE", "AGENT", "STATE"][..], &TITLES].concat(), &rows)
+    context.out().table(&[&["WORKSPACE", "AGENT", "STATE"][..], &TITLES].concat(), &rows)
 }
 
 /// A line for each group.
 pub(super) fn by_group(
-    desk: &Desk<'_>,
+    context: &CommandContext<'_>,
     groups: &[GroupUse],
     total: Option<&Used>,
 ) -> Result<(), Error> {
@@ -208,5 +211,5 @@ pub(super) fn by_group(
         let head = ["total", "", ""].map(str::to_owned).to_vec();
         rows.push([head, cells(total)].concat());
     }
-    desk.out().table(&[&["GROUP", "WORKSPACES", "LIVE"][..], &TITLES].concat(), &rows)
+    context.out().table(&[&["GROUP", "WORKSPACES", "LIVE"][..], &TITLES].concat(), &rows)
 }

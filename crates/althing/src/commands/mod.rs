@@ -63,7 +63,7 @@ pub(crate) enum Outcome {
     Done,
     /// Something was not, and everything there is to say about it was printed; this is the exit
     /// code.
-    Told(u8),
+    Partial(u8),
 }
 
 /// Whether a command lists things, which may take more room than a terminal has.

@@ -9,15 +9,15 @@ use althing_kernel::{Command, PublicKey, Reply, Rule, UserId, WorkspaceId, user}
 
 use crate::app::App;
 use crate::cli::{UsersAdd, UsersCommand};
-use crate::desk::Desk;
+use crate::command_context::CommandContext;
 use crate::error::Error;
 use crate::output::{counted, from_now, one_line};
 
 pub(crate) fn run(app: &App, command: Option<UsersCommand>) -> Result<(), Error> {
-    let desk = Desk::open(app)?;
+    let context = CommandContext::open(app)?;
     let command = match command {
-        None | Some(UsersCommand::List) => return list(&desk),
-        Some(UsersCommand::Show(args)) => return show(&desk, args.id),
+        None | Some(UsersCommand::List) => return list(&context),
+        Some(UsersCommand::Show(args)) => return show(&context, args.id),
         Some(UsersCommand::Add(args)) => let_in(args)?,
         Some(UsersCommand::Suspend(args)) => {
             Command::UserSuspend(Suspend { reason: args.reason, user: args.id })
@@ -40,7 +40,7 @@ pub(crate) fn run(app: &App, command: Option<UsersCommand>) -> Result<(), Error>
         Some(UsersCommand::Grant(args)) => {
             let grant = |capability| Grant { capability, user: args.id.clone() };
             let each = args.capabilities.iter().map(|one| Command::CapabilityGrant(grant(*one)));
-            return change(&desk, each.collect());
+            return change(&context, each.collect());
         }
         Some(UsersCommand::Revoke(args)) => {
             let revoke = |capability| {
@@ -48,10 +48,10 @@ pub(crate) fn run(app: &App, command: Option<UsersCommand>) -> Result<(), Error>
                 Revoke { capability, reason, user }
             };
             let each = args.capabilities.iter().map(|one| Command::CapabilityRevoke(revoke(*one)));
-            return change(&desk, each.collect());
+            return change(&context, each.collect());
         }
     };
-    change(&desk, vec![command])
+    change(&context, vec![command])
 }
 
 fn let_in(args: UsersAdd) -> Result<Command, Error> {
@@ -63,22 +63,22 @@ fn let_in(args: UsersAdd) -> Result<Command, Error> {
 }
 
 /// Issues commands one after another, as one person; the first that is refused is the last.
-fn change(desk: &Desk<'_>, commands: Vec<Command>) -> Result<(), Error> {
-    if desk.project.asker()?.is_none() {
+fn change(context: &CommandContext<'_>, commands: Vec<Command>) -> Result<(), Error> {
+    if context.project.asker()?.is_none() {
         let message = "who says so? a person who manages people";
         return Err(Error::misuse(Rule::WhoAreYou, message).hint("Pass `--user YOUR_NAME`."));
     }
-    let client = desk.client()?;
+    let client = context.client()?;
     let mut last = None;
     for command in commands {
         last = Some(client.execute(command)?);
     }
     let Some(Reply::User(view)) = last else { return Err(Error::unexpected(&last)) };
-    if desk.out().json {
-        return desk.out().value(&view);
+    if context.out().json {
+        return context.out().value(&view);
     }
-    desk.out().line(format!("{} is {}", view.user, standing(&view)))?;
-    desk.out().fact("may ", 4, &abilities(&view.capabilities))
+    context.out().line(format!("{} is {}", view.user, standing(&view)))?;
+    context.out().fact("may ", 4, &abilities(&view.capabilities))
 }
 
 fn standing(view: &UserView) -> String {
@@ -90,16 +90,16 @@ fn abilities(capabilities: &[Capability]) -> String {
     capabilities.iter().map(|one| one.as_str()).collect::<Vec<_>>().join(" ")
 }
 
-fn list(desk: &Desk<'_>) -> Result<(), Error> {
-    let users = match desk.ask(&Query::UserList(Everything {}))? {
+fn list(context: &CommandContext<'_>) -> Result<(), Error> {
+    let users = match context.ask(&Query::UserList(Everything {}))? {
         Answer::Users(users) => users,
         other => return Err(Error::unexpected(&other)),
     };
-    if desk.out().json {
-        return desk.out().value(&users);
+    if context.out().json {
+        return context.out().value(&users);
     }
     if users.is_empty() {
-        return desk.out().line("nobody has signed up yet; `althing login NAME` does that");
+        return context.out().line("nobody has signed up yet; `althing login NAME` does that");
     }
     let may = |view: &UserView| match view.capabilities.len() {
         all if all == Capability::ALL.len() => "everything".to_owned(),
@@ -113,41 +113,41 @@ fn list(desk: &Desk<'_>) -> Result<(), Error> {
                 view.status.to_string(),
                 may(view),
                 view.created_by.to_string(),
-                from_now(view.created_at, desk.now()),
+                from_now(view.created_at, context.now()),
                 view.key.short(),
             ]
         })
         .collect();
-    desk.out().table(&["USER", "STANDS", "MAY", "LET IN BY", "WHEN", "KEY"], &rows)
+    context.out().table(&["USER", "STANDS", "MAY", "LET IN BY", "WHEN", "KEY"], &rows)
 }
 
-fn show(desk: &Desk<'_>, user: UserId) -> Result<(), Error> {
-    let work = match desk.ask(&Query::UserGet(OfUser { user }))? {
+fn show(context: &CommandContext<'_>, user: UserId) -> Result<(), Error> {
+    let work = match context.ask(&Query::UserGet(OfUser { user }))? {
         Answer::User(work) => *work,
         other => return Err(Error::unexpected(&other)),
     };
-    if desk.out().json {
-        return desk.out().value(&work);
+    if context.out().json {
+        return context.out().value(&work);
     }
     let UserWork { user: view, owns, owned, causes, caused } = work;
-    let out = desk.out();
+    let out = context.out();
     out.line(format!("user     {}", view.user))?;
     out.line(format!(
         "stands   {}; changed {}",
         standing(&view),
-        from_now(view.since, desk.now())
+        from_now(view.since, context.now())
     ))?;
     out.line(format!(
         "let in   by {}, {}",
         view.created_by,
-        from_now(view.created_at, desk.now())
+        from_now(view.created_at, context.now())
     ))?;
     out.line(format!("key      {}", view.key))?;
     for (n, one) in view.capabilities.iter().enumerate() {
         let title = if n == 0 { "may" } else { "" };
         out.cut_line(format!("{title:<8} {:<24} {}", one.as_str(), one.help()))?;
     }
-    let names = desk.workspace_naming()?;
+    let names = context.workspace_naming()?;
     let listed = |ids: &[WorkspaceId], all: usize| {
         let shown: Vec<String> = ids.iter().map(|id| names.short(id)).collect();
         let ended = all - ids.len();

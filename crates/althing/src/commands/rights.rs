@@ -6,51 +6,51 @@ use althing_kernel::{Command, Reply};
 
 use crate::app::App;
 use crate::cli::{RightCommand, RightGrant};
-use crate::desk::Desk;
+use crate::command_context::CommandContext;
 use crate::error::Error;
 
 pub(crate) fn run(app: &App, command: RightCommand) -> Result<(), Error> {
-    let desk = Desk::open(app)?;
+    let context = CommandContext::open(app)?;
     match command {
-        RightCommand::Grant(args) => grant(&desk, &args),
+        RightCommand::Grant(args) => grant(&context, &args),
         RightCommand::Revoke(args) => {
-            let revoke = Revoke { reason: args.reason, right: desk.right(&args.id)? };
-            tell(&desk, desk.order(Command::RightRevoke(revoke))?, "no longer sends")
+            let revoke = Revoke { reason: args.reason, right: context.right(&args.id)? };
+            tell(&context, context.order(Command::RightRevoke(revoke))?, "no longer sends")
         }
         RightCommand::List(args) => {
-            let rights = desk.right_list(RightList {
-                from: desk.workspace_if(args.from.as_deref())?,
-                to: desk.workspace_if(args.to.as_deref())?,
-                workspace: desk.workspace_if(args.id.as_deref())?,
+            let rights = context.right_list(RightList {
+                from: context.workspace_if(args.from.as_deref())?,
+                to: context.workspace_if(args.to.as_deref())?,
+                workspace: context.workspace_if(args.id.as_deref())?,
             })?;
-            if desk.out().json {
-                return desk.out().value(&rights);
+            if context.out().json {
+                return context.out().value(&rights);
             }
             if rights.is_empty() {
-                return desk.out().line("no rights");
+                return context.out().line("no rights");
             }
-            table(&desk, &rights)
+            table(&context, &rights)
         }
     }
 }
 
-fn grant(desk: &Desk<'_>, args: &RightGrant) -> Result<(), Error> {
+fn grant(context: &CommandContext<'_>, args: &RightGrant) -> Result<(), Error> {
     let grant = Grant {
-        holder: desk.workspace(&args.holder)?,
+        holder: context.workspace(&args.holder)?,
         once: args.once,
-        target: desk.workspace(&args.target)?,
+        target: context.workspace(&args.target)?,
     };
-    tell(desk, desk.order(Command::RightGrant(grant))?, "may send")
+    tell(context, context.order(Command::RightGrant(grant))?, "may send")
 }
 
-fn tell(desk: &Desk<'_>, reply: Reply, does: &str) -> Result<(), Error> {
-    if desk.out().json {
-        return desk.out().value(&reply);
+fn tell(context: &CommandContext<'_>, reply: Reply, does: &str) -> Result<(), Error> {
+    if context.out().json {
+        return context.out().value(&reply);
     }
     let Reply::Right(right) = reply else { return Err(Error::unexpected(&reply)) };
-    let names = desk.workspace_naming()?;
+    let names = context.workspace_naming()?;
     let (holder, target) = (names.short(&right.holder), names.short(&right.target));
-    desk.out().say(&format!("{holder} {does} to {target} ({})", right.right))
+    context.out().say(&format!("{holder} {does} to {target} ({})", right.right))
 }
 
 fn sort(kind: RightType) -> &'static str {
@@ -62,8 +62,8 @@ fn sort(kind: RightType) -> &'static str {
 }
 
 /// Rights, one a line.
-pub(super) fn table(desk: &Desk<'_>, rights: &[RightView]) -> Result<(), Error> {
-    let (naming, names) = (desk.right_naming()?, desk.workspace_naming()?);
+pub(super) fn table(context: &CommandContext<'_>, rights: &[RightView]) -> Result<(), Error> {
+    let (naming, names) = (context.right_naming()?, context.workspace_naming()?);
     let row = |right: &RightView| {
         vec![
             naming.short(&right.right),
@@ -73,5 +73,5 @@ pub(super) fn table(desk: &Desk<'_>, rights: &[RightView]) -> Result<(), Error> 
         ]
     };
     let titles = ["RIGHT", "ALLOWS", "HOLDER", "TARGET"];
-    desk.out().table(&titles, &rights.iter().map(row).collect::<Vec<_>>())
+    context.out().table(&titles, &rights.iter().map(row).collect::<Vec<_>>())
 }

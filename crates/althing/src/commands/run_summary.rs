@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 
 use super::coordinator::{leader, room_lines};
 use super::{gates, highway};
-use crate::desk::Desk;
+use crate::command_context::CommandContext;
 use crate::error::Error;
 use crate::naming::short;
 use crate::output::{Tone, counted, from_now, one_line};
@@ -56,7 +56,7 @@ impl Waiting {
 
     fn print(
         &self,
-        desk: &Desk<'_>,
+        context: &CommandContext<'_>,
         (one, more): (&str, &str),
         command: &str,
     ) -> Result<(), Error> {
@@ -67,9 +67,9 @@ impl Waiting {
             "{}: {}, the oldest came {}; see `{command}`",
             counted(self.count, one, more),
             owners.join(", "),
-            from_now(oldest, desk.now())
+            from_now(oldest, context.now())
         );
-        desk.out().wrapped(0, Tone::Warn, &one_line(&words))
+        context.out().wrapped(0, Tone::Warn, &one_line(&words))
     }
 }
 
@@ -83,26 +83,26 @@ struct Blocked {
 
 impl Summary {
     /// The run that goes on, if one does.
-    pub(super) fn of(desk: &Desk<'_>) -> Result<Option<Self>, Error> {
-        let Some(run) = desk.run()? else { return Ok(None) };
-        let live = desk.workspaces(WorkspaceList { live: true, ..WorkspaceList::default() })?;
+    pub(super) fn of(context: &CommandContext<'_>) -> Result<Option<Self>, Error> {
+        let Some(run) = context.run()? else { return Ok(None) };
+        let live = context.workspaces(WorkspaceList { live: true, ..WorkspaceList::default() })?;
         let mut workspaces = BTreeMap::new();
         for view in &live {
             *workspaces.entry(view.status.as_str()).or_default() += 1;
         }
         let blocked = live.into_iter().filter(|view| view.status == Status::Blocked);
-        let tasks = tasks(desk, &run.root)?;
-        let blocked = blocked.map(|view| Blocked::of(desk, view)).collect::<Result<_, _>>()?;
-        let gates = gates::open(desk)?;
+        let tasks = tasks(context, &run.root)?;
+        let blocked = blocked.map(|view| Blocked::of(context, view)).collect::<Result<_, _>>()?;
+        let gates = gates::open(context)?;
         let gates = Waiting::of(gates.iter().map(|gate| (gate.owner.to_string(), gate.since)));
-        let asked = highway::waiting(desk, EscalationList::default())?;
+        let asked = highway::waiting(context, EscalationList::default())?;
         let asked = asked.iter().map(|open| (open.owner.to_string(), open.since));
         let escalations = Waiting::of(asked);
         Ok(Some(Summary { run, workspaces, tasks, blocked, gates, escalations }))
     }
 
-    pub(super) fn print(&self, desk: &Desk<'_>) -> Result<(), Error> {
-        let out = desk.out();
+    pub(super) fn print(&self, context: &CommandContext<'_>) -> Result<(), Error> {
+        let out = context.out();
         let leads = leader(self.run.coordinator.as_ref());
         out.line(format!("\na run goes on below {}; {leads}", short(&self.run.root)))?;
         out.fact("workspaces: ", 12, &list(&self.workspaces))?;
@@ -113,10 +113,10 @@ impl Summary {
             out.fact("room: ", 6, &line)?;
         }
         let gates = ("gate waits for a person", "gates wait for people");
-        self.gates.print(desk, gates, "althing gate list")?;
+        self.gates.print(context, gates, "althing gate list")?;
         let asked = ("agent needs a person", "agents need people");
-        self.escalations.print(desk, asked, "althing escalations")?;
-        let naming = desk.workspace_naming()?;
+        self.escalations.print(context, asked, "althing escalations")?;
+        let naming = context.workspace_naming()?;
         for Blocked { workspace, agent, reason } in &self.blocked {
             let agent = agent.as_ref().map_or("the system", |agent| agent.as_str());
             let reason = reason.as_ref().map_or_else(String::new, |why| format!(": {why}"));
@@ -129,11 +129,14 @@ impl Summary {
 }
 
 /// The tasks of a run, by state.
-fn tasks(desk: &Desk<'_>, root: &WorkspaceId) -> Result<BTreeMap<&'static str, usize>, Error> {
-    let graphs = desk.graphs()?;
+fn tasks(
+    context: &CommandContext<'_>,
+    root: &WorkspaceId,
+) -> Result<BTreeMap<&'static str, usize>, Error> {
+    let graphs = context.graphs()?;
     let own: Vec<_> = graphs.iter().filter(|graph| graph.run == *root).collect();
     let mut counts = BTreeMap::new();
-    for task in desk.tasks(TaskList::default())? {
+    for task in context.tasks(TaskList::default())? {
         if own.iter().any(|graph| graph.graph == task.graph) {
             let status: task::Status = task.status;
             *counts.entry(status.as_str()).or_default() += 1;
@@ -143,8 +146,8 @@ fn tasks(desk: &Desk<'_>, root: &WorkspaceId) -> Result<BTreeMap<&'static str, u
 }
 
 impl Blocked {
-    fn of(desk: &Desk<'_>, view: WorkspaceView) -> Result<Self, Error> {
-        let end = desk.engine()?.world()?.seq();
+    fn of(context: &CommandContext<'_>, view: WorkspaceView) -> Result<Self, Error> {
+        let end = context.engine()?.world()?.seq();
         let steps = TrailQuery {
             kinds: vec![Kind::WorkspaceStateChanged],
             workspace: Some(view.workspace.clone()),
@@ -153,7 +156,7 @@ impl Blocked {
             last: true,
             ..TrailQuery::default()
         };
-        let found = steps.find(&mut *desk.engine()?.reader()?)?;
+        let found = steps.find(&mut *context.engine()?.reader()?)?;
         let last = found.last().map(|found| &found.entry.stamped.draft.event);
         let reason = match last {
             Some(Event::WorkspaceStateChanged(body)) => body.reason.as_ref(),

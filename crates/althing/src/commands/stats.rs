@@ -9,7 +9,7 @@ use super::trail::{check_names, query_of};
 use super::views::say_deleted;
 use crate::app::App;
 use crate::cli::TrailStats;
-use crate::desk::Desk;
+use crate::command_context::CommandContext;
 use crate::drawing::bars::bar;
 use crate::error::Error;
 use crate::naming::short_ids;
@@ -34,12 +34,12 @@ pub(super) fn run(app: &App, args: &TrailStats) -> Result<(), Error> {
         let workspace = workspace.map_err(|error| Error::usage(error.to_string()))?;
         asked(query_of(&args.which, workspace, SystemClock.now())?).of_file(path)?
     } else {
-        let desk = Desk::open(app)?;
+        let context = CommandContext::open(app)?;
         let narrowed = app.globals.workspace.as_deref();
-        let workspace = narrowed.map(|text| desk.workspace(text)).transpose()?;
-        check_names(&desk, &args.which)?;
-        let filter = query_of(&args.which, workspace, desk.now())?;
-        asked(filter).of(&desk.engine()?, desk.project.asker()?.as_ref())?
+        let workspace = narrowed.map(|text| context.workspace(text)).transpose()?;
+        check_names(&context, &args.which)?;
+        let filter = query_of(&args.which, workspace, context.now())?;
+        asked(filter).of(&context.engine()?, context.project.asker()?.as_ref())?
     };
     if app.out.json {
         return app.out.value(&stats);

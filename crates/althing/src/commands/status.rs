@@ -17,7 +17,7 @@ use super::leases;
 use super::run_summary::Summary;
 use crate::app::{App, Project};
 use crate::cli::Status;
-use crate::desk::Desk;
+use crate::command_context::CommandContext;
 use crate::error::Error;
 use crate::event_summary::summary;
 use crate::naming::short_ids;
@@ -47,7 +47,7 @@ struct Overview {
 }
 
 pub(crate) fn run(app: &App, args: &Status) -> Result<(), Error> {
-    let desk = Desk::open(app)?;
+    let context = CommandContext::open(app)?;
     let window = parse_secs(&args.window).ok().and_then(|secs| u64::try_from(secs).ok());
     let Some(window) = window.filter(|window| *window > 0) else {
         let message = format!("--window: {:?} is no length of time; write 90m or 2d", args.window);
@@ -55,42 +55,42 @@ pub(crate) fn run(app: &App, args: &Status) -> Result<(), Error> {
     };
     let asked = OfFailures { window_s: Some(window), least: Some(args.least) };
     if args.watch {
-        return watch(&desk, &asked);
+        return watch(&context, &asked);
     }
-    Overview::of(&desk, &asked)?.show(&desk)
+    Overview::of(&context, &asked)?.show(&context)
 }
 
 /// Shows the overview again whenever the trail has news, until the process is ended: as a picture
 /// that is redrawn on a terminal, otherwise one after another.
-fn watch(desk: &Desk<'_>, asked: &OfFailures) -> Result<(), Error> {
-    let out = desk.out();
-    let engine = desk.engine()?;
+fn watch(context: &CommandContext<'_>, asked: &OfFailures) -> Result<(), Error> {
+    let out = context.out();
+    let engine = context.engine()?;
     let mut subscription = engine.subscribe(engine.world()?.seq())?;
     let mut first = true;
     loop {
-        let overview = Overview::of(desk, asked)?;
+        let overview = Overview::of(context, asked)?;
         if out.draws() {
-            screen::redraw(first, || overview.print(desk))?;
+            screen::redraw(first, || overview.print(context))?;
         } else {
             if !first && !out.json {
                 out.line("")?;
             }
-            overview.show(desk)?;
+            overview.show(context)?;
             written(std::io::stdout().flush())?;
         }
         first = false;
         // Times and leases go on without news, which only matters to those who look at it.
         let patience = if out.draws() { REFRESH } else { Duration::from_hours(1) };
         while subscription.next(patience)?.is_empty() && !out.draws() {}
-        // What comes at once is shown at once.
+        // Gather news that comes together, and redraw once.
         std::thread::sleep(SETTLE);
         while !subscription.next(Duration::ZERO)?.is_empty() {}
     }
 }
 
 impl Overview {
-    fn of(desk: &Desk<'_>, asked: &OfFailures) -> Result<Self, Error> {
-        let (project, engine) = (&desk.project, desk.engine()?);
+    fn of(context: &CommandContext<'_>, asked: &OfFailures) -> Result<Self, Error> {
+        let (project, engine) = (&context.project, context.engine()?);
         let world = engine.world()?;
         let moment = engine.moment(&world.state);
         let mut leases = query::leases(&world.state, moment, &LeaseList::default());
@@ -121,7 +121,7 @@ impl Overview {
                 None => Vec::new(),
             },
             store_bytes: store_bytes(project.home.store()),
-            run: Summary::of(desk)?,
+            run: Summary::of(context)?,
             world,
         })
     }
@@ -131,8 +131,12 @@ impl Overview {
         self.world.state.clock().since(self.now)
     }
 
-    fn show(&self, desk: &Desk<'_>) -> Result<(), Error> {
-        if desk.out().json { self.print_json(&desk.app, &desk.project) } else { self.print(desk) }
+    fn show(&self, context: &CommandContext<'_>) -> Result<(), Error> {
+        if context.out().json {
+            self.print_json(&context.app, &context.project)
+        } else {
+            self.print(context)
+        }
     }
 
     fn print_json(&self, app: &App, project: &Project) -> Result<(), Error> {
@@ -158,8 +162,8 @@ impl Overview {
         }))
     }
 
-    fn print(&self, desk: &Desk<'_>) -> Result<(), Error> {
-        let Desk { app, project, .. } = desk;
+    fn print(&self, context: &CommandContext<'_>) -> Result<(), Error> {
+        let CommandContext { app, project, .. } = context;
         let state = &self.world.state;
         let name = state.project().map(|project| project.name.to_string()).unwrap_or_default();
         let title = app.out.paint(Tone::Strong, &one_line(&name));
@@ -187,10 +191,10 @@ impl Overview {
         app.out.line("")?;
         leases::table(app, &self.leases, self.now)?;
         if let Some(run) = &self.run {
-            run.print(desk)?;
+            run.print(context)?;
         }
         self.print_failures(app)?;
-        // What keeps going wrong was said once, which is enough.
+        // Leave out refusals that are listed as repeated failures already.
         let single: Vec<&Found> =
             self.refusals.iter().filter(|found| !self.failures.covers(&found.line)).collect();
         if !single.is_empty() {

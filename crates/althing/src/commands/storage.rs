@@ -9,7 +9,7 @@ use althing_trail::archive::Stage;
 
 use crate::app::App;
 use crate::cli::{TrailCompact, TrailPrune, TrailSnapshot};
-use crate::desk::Desk;
+use crate::command_context::CommandContext;
 use crate::error::Error;
 use crate::moment;
 use crate::output::{counted, from_now, show_bytes};
@@ -17,12 +17,12 @@ use crate::progress::Progress;
 use crate::span::parse_secs;
 
 pub(crate) fn compact(app: &App, args: &TrailCompact) -> Result<(), Error> {
-    let desk = Desk::open(app)?;
-    let (project, engine) = (&desk.project, &desk.engine()?);
+    let context = CommandContext::open(app)?;
+    let (project, engine) = (&context.project, &context.engine()?);
     engine.check_reads_everything(project.asker()?.as_ref())?;
     let named = app.globals.workspace.as_deref();
     let asked = Compact {
-        workspace: named.map(|text| desk.workspace(text)).transpose()?,
+        workspace: named.map(|text| context.workspace(text)).transpose()?,
         older_than_s: args.older_than.as_deref().map(older_than).transpose()?,
         dry_run: args.dry_run,
     };

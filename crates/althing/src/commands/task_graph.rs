@@ -8,40 +8,40 @@ use std::collections::BTreeMap;
 
 use super::tasks::{naming, standing};
 use crate::cli::TaskGraph;
-use crate::desk::Desk;
+use crate::command_context::CommandContext;
 use crate::drawing::export::{self, Node};
 use crate::drawing::lanes;
 use crate::error::Error;
 use crate::naming::{Naming, short};
 use crate::output::{Tone, one_line};
 
-pub(super) fn run(desk: &Desk<'_>, args: &TaskGraph) -> Result<(), Error> {
-    let graph = chosen(desk, args.id.as_deref())?;
-    let tasks = desk.tasks(TaskList { all: true, graph: Some(graph.clone()), status: None })?;
-    if desk.out().json {
-        return desk.out().value(&tasks);
+pub(super) fn run(context: &CommandContext<'_>, args: &TaskGraph) -> Result<(), Error> {
+    let graph = chosen(context, args.id.as_deref())?;
+    let tasks = context.tasks(TaskList { all: true, graph: Some(graph.clone()), status: None })?;
+    if context.out().json {
+        return context.out().value(&tasks);
     }
     if args.dot {
-        return desk.out().line(export::dot(&nodes(&tasks)));
+        return context.out().line(export::dot(&nodes(&tasks)));
     }
     if args.mermaid {
-        return desk.out().line(export::mermaid(&nodes(&tasks)));
+        return context.out().line(export::mermaid(&nodes(&tasks)));
     }
-    desk.out().line(short(&graph))?;
-    print(desk, &tasks, &naming(desk)?)
+    context.out().line(short(&graph))?;
+    print(context, &tasks, &naming(context)?)
 }
 
 /// The graph that is meant: the newest, if none was named.
-fn chosen(desk: &Desk<'_>, given: Option<&str>) -> Result<GraphId, Error> {
+fn chosen(context: &CommandContext<'_>, given: Option<&str>) -> Result<GraphId, Error> {
     if let Some(text) = given {
-        let id = desk.graph(text)?;
-        if desk.graphs()?.iter().any(|view| view.graph == id) {
+        let id = context.graph(text)?;
+        if context.graphs()?.iter().any(|view| view.graph == id) {
             return Ok(id);
         }
         let message = format!("there is no graph {id}");
         return Err(Error::not_found(message).with_rule(Rule::ReferenceKnown));
     }
-    let newest = desk.graphs()?.pop().map(|view| view.graph);
+    let newest = context.graphs()?.pop().map(|view| view.graph);
     newest.ok_or_else(|| {
         let failure = Error::not_found("nothing is planned yet");
         failure.hint("Plan a graph with `althing task plan FILE`.")
@@ -88,7 +88,7 @@ fn colour(status: Status) -> &'static str {
     }
 }
 
-fn print(desk: &Desk<'_>, tasks: &[TaskView], naming: &Naming) -> Result<(), Error> {
+fn print(context: &CommandContext<'_>, tasks: &[TaskView], naming: &Naming) -> Result<(), Error> {
     let place: BTreeMap<_, usize> = tasks.iter().enumerate().map(|(n, t)| (&t.task, n)).collect();
     let before = |task: &TaskView| -> Vec<usize> {
         task.depends_on.iter().filter_map(|id| place.get(id).copied()).collect()
@@ -99,23 +99,24 @@ fn print(desk: &Desk<'_>, tasks: &[TaskView], naming: &Naming) -> Result<(), Err
     let widest = tasks.iter().map(|task| standing(task).chars().count()).max().unwrap_or(0);
     for line in &lines {
         let Some(task) = line.node.map(|node| &tasks[node]) else {
-            desk.out().cut_line(&line.lanes)?;
+            context.out().cut_line(&line.lanes)?;
             continue;
         };
         let gap = " ".repeat(width - line.lanes.chars().count() + 2);
         let state = format!("{:<widest$}", standing(task));
-        let state = desk.out().paint(tone(task.status), &state);
+        let state = context.out().paint(tone(task.status), &state);
         let (id, name) = (naming.short(&task.task), one_line(&task.name));
         let after = named(naming, &task.waits_for);
-        desk.out()
+        context
+            .out()
             .cut_line(format!("{}{gap}{id}  {state}  {name}{after}", line.lanes).trim_end())?;
     }
-    desk.out().line("")?;
+    context.out().line("")?;
     // A mark stays with its name where the line is broken.
     for half in Status::ALL.chunks(Status::ALL.len().div_ceil(2)) {
         let legend = half.iter().map(|own| format!("{} {own}", mark(*own)));
         let legend = legend.collect::<Vec<_>>().join("  ");
-        desk.out().wrapped(0, Tone::Faint, &legend)?;
+        context.out().wrapped(0, Tone::Faint, &legend)?;
     }
     Ok(())
 }

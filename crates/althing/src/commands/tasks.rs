@@ -13,8 +13,8 @@ use std::path::Path;
 use super::{task_graph, topology, workspaces};
 use crate::app::App;
 use crate::cli::{TaskAdd, TaskApprove, TaskAssign, TaskCommand, TaskList};
+use crate::command_context::CommandContext;
 use crate::content::{self, Written};
-use crate::desk::Desk;
 use crate::error::Error;
 use crate::event_summary::word;
 use crate::input::{parse_document, read_document, stdin_text};
@@ -26,40 +26,40 @@ use crate::table::{free_text, whole};
 const PLAN_BYTES_MAX: u64 = 16 << 20;
 
 pub(crate) fn run(app: &App, command: TaskCommand) -> Result<(), Error> {
-    let desk = Desk::open(app)?;
+    let context = CommandContext::open(app)?;
     match command {
-        TaskCommand::Plan(args) => plan(&desk, &args.file),
-        TaskCommand::Add(args) => add(&desk, args),
-        TaskCommand::Approve(args) => approve(&desk, &args),
-        TaskCommand::Assign(args) => assign(&desk, args),
+        TaskCommand::Plan(args) => plan(&context, &args.file),
+        TaskCommand::Add(args) => add(&context, args),
+        TaskCommand::Approve(args) => approve(&context, &args),
+        TaskCommand::Assign(args) => assign(&context, args),
         TaskCommand::Retry(args) => {
-            let task = desk.task(&args.id)?;
-            tell(&desk, desk.order(Command::TaskRetry(Retry { task }))?)
+            let task = context.task(&args.id)?;
+            tell(&context, context.order(Command::TaskRetry(Retry { task }))?)
         }
         TaskCommand::Cancel(args) => {
-            let (task, reason) = (desk.task(&args.id)?, args.reason);
-            tell(&desk, desk.order(Command::TaskCancel(Cancel { reason, task }))?)
+            let (task, reason) = (context.task(&args.id)?, args.reason);
+            tell(&context, context.order(Command::TaskCancel(Cancel { reason, task }))?)
         }
-        TaskCommand::List(args) => list(&desk, &args),
-        TaskCommand::Show(args) => show(&desk, &args.id),
+        TaskCommand::List(args) => list(&context, &args),
+        TaskCommand::Show(args) => show(&context, &args.id),
         TaskCommand::Ready(args) => {
-            let graph = args.graph.as_deref().map(|text| desk.graph(text)).transpose()?;
-            match desk.ask(&Query::TaskReadyList(TaskReady { graph }))? {
-                Answer::Tasks(tasks) => table(&desk, &tasks, "no task can be taken up now"),
+            let graph = args.graph.as_deref().map(|text| context.graph(text)).transpose()?;
+            match context.ask(&Query::TaskReadyList(TaskReady { graph }))? {
+                Answer::Tasks(tasks) => table(&context, &tasks, "no task can be taken up now"),
                 other => Err(Error::unexpected(&other)),
             }
         }
         TaskCommand::Deps(args) => {
-            let (task, dependents) = (desk.task(&args.id)?, args.waiting);
-            let found = desk.task_deps(TaskDeps { all: args.all, dependents, task })?;
+            let (task, dependents) = (context.task(&args.id)?, args.waiting);
+            let found = context.task_deps(TaskDeps { all: args.all, dependents, task })?;
             table(
-                &desk,
+                &context,
                 &found,
                 if dependents { "nothing waits for it" } else { "it needs nothing" },
             )
         }
-        TaskCommand::Graph(args) => task_graph::run(&desk, &args),
-        TaskCommand::Graphs => graphs(&desk),
+        TaskCommand::Graph(args) => task_graph::run(&context, &args),
+        TaskCommand::Graphs => graphs(&context),
     }
 }
 
@@ -101,9 +101,9 @@ impl From<PlanTask> for Planned {
     }
 }
 
-fn plan(desk: &Desk<'_>, file: &Path) -> Result<(), Error> {
+fn plan(context: &CommandContext<'_>, file: &Path) -> Result<(), Error> {
     let read: PlanFile = if file.as_os_str() == "-" {
-        let text = stdin_text(&desk.app, "the plan", PLAN_BYTES_MAX)?;
+        let text = stdin_text(&context.app, "the plan", PLAN_BYTES_MAX)?;
         parse_document(&text, !text.trim_start().starts_with('{'), "standard input")?
     } else {
         read_document(file)?
@@ -111,74 +111,74 @@ fn plan(desk: &Desk<'_>, file: &Path) -> Result<(), Error> {
     let plan = Plan { tasks: read.tasks.into_iter().map(Into::into).collect() };
     let order: Vec<(String, String)> =
         plan.tasks.iter().map(|task| (task.key.to_string(), task.name.to_string())).collect();
-    let reply = desk.order(Command::TaskGraph(plan))?;
-    if desk.out().json {
-        return desk.out().value(&reply);
+    let reply = context.order(Command::TaskGraph(plan))?;
+    if context.out().json {
+        return context.out().value(&reply);
     }
     let Reply::Graph(planned) = reply else { return Err(Error::unexpected(&reply)) };
     let count = counted(planned.tasks.len() as u64, "task", "tasks");
-    desk.out().line(format!("{} of {count}, to be approved", short(&planned.graph)))?;
+    context.out().line(format!("{} of {count}, to be approved", short(&planned.graph)))?;
     let row = |(key, name): &(String, String)| {
         planned.tasks.get(key).map(|id| vec![key.clone(), short(id), name.clone()])
     };
-    desk.out().table(
+    context.out().table(
         &[whole("KEY"), whole("TASK"), free_text("NAME")],
         &order.iter().filter_map(row).collect::<Vec<_>>(),
     )
 }
 
-fn add(desk: &Desk<'_>, args: TaskAdd) -> Result<(), Error> {
+fn add(context: &CommandContext<'_>, args: TaskAdd) -> Result<(), Error> {
     let add = Add {
-        depends_on: desk.task_list(&args.depends_on)?,
-        description: content::read(desk, &args.description)?,
+        depends_on: context.task_list(&args.depends_on)?,
+        description: content::read(context, &args.description)?,
         estimate: None,
-        graph: desk.graph(&args.graph)?,
+        graph: context.graph(&args.graph)?,
         name: args.name,
-        parent_task: args.part_of.as_deref().map(|text| desk.task(text)).transpose()?,
+        parent_task: args.part_of.as_deref().map(|text| context.task(text)).transpose()?,
         priority: args.priority,
     };
-    tell(desk, desk.order(Command::TaskAdd(add))?)
+    tell(context, context.order(Command::TaskAdd(add))?)
 }
 
-fn approve(desk: &Desk<'_>, args: &TaskApprove) -> Result<(), Error> {
+fn approve(context: &CommandContext<'_>, args: &TaskApprove) -> Result<(), Error> {
     let approve = Approve {
-        graph: args.graph.as_deref().map(|text| desk.graph(text)).transpose()?,
-        tasks: desk.task_list(&args.tasks)?,
+        graph: args.graph.as_deref().map(|text| context.graph(text)).transpose()?,
+        tasks: context.task_list(&args.tasks)?,
     };
-    tell(desk, desk.order(Command::TaskApprove(approve))?)
+    tell(context, context.order(Command::TaskApprove(approve))?)
 }
 
-fn assign(desk: &Desk<'_>, args: TaskAssign) -> Result<(), Error> {
-    let (binding, task) = (args.binding, desk.task(&args.id)?);
+fn assign(context: &CommandContext<'_>, args: TaskAssign) -> Result<(), Error> {
+    let (binding, task) = (args.binding, context.task(&args.id)?);
     let allowance = binding.allowance;
     let assign = Assign {
         agent: binding.worker,
-        authority: workspaces::authority(desk, &binding.authority)?,
+        authority: workspaces::authority(context, &binding.authority)?,
         budget: allowance.budget.unwrap_or_default(),
         context: match args.context.as_deref() {
-            Some(text) => Some(content::read(desk, text)?),
-            None if args.with_results => Some(topology::results(desk, &task)?),
+            Some(text) => Some(content::read(context, text)?),
+            None if args.with_results => Some(topology::results(context, &task)?),
             None => None,
         },
         group: allowance.group,
         liveness_interval_s: allowance.liveness,
         owner: binding.owner,
-        parent: binding.parent.as_deref().map(|text| desk.workspace(text)).transpose()?,
+        parent: binding.parent.as_deref().map(|text| context.workspace(text)).transpose()?,
         role: Some(binding.role),
         task,
         timeout_s: binding.timeout,
-        visibility: desk.workspace_list(&binding.visibility)?,
+        visibility: context.workspace_list(&binding.visibility)?,
         warn_at_percent: allowance.warn_at,
     };
-    let client = desk.client()?;
-    desk.introduce(&client, &assign.agent)?;
-    workspaces::tell(desk, client.execute(Command::TaskAssign(assign))?)
+    let client = context.client()?;
+    context.introduce(&client, &assign.agent)?;
+    workspaces::tell(context, client.execute(Command::TaskAssign(assign))?)
 }
 
 /// Tells what a command made of tasks.
-fn tell(desk: &Desk<'_>, reply: Reply) -> Result<(), Error> {
-    if desk.out().json {
-        return desk.out().value(&reply);
+fn tell(context: &CommandContext<'_>, reply: Reply) -> Result<(), Error> {
+    if context.out().json {
+        return context.out().value(&reply);
     }
     let tasks = match reply {
         Reply::Task(task) => vec![*task],
@@ -187,7 +187,7 @@ fn tell(desk: &Desk<'_>, reply: Reply) -> Result<(), Error> {
     };
     for task in tasks {
         let name = one_line(&task.name);
-        desk.out().line(format!("{name} ({}) is {}", short(&task.task), standing(&task)))?;
+        context.out().line(format!("{name} ({}) is {}", short(&task.task), standing(&task)))?;
     }
     Ok(())
 }
@@ -203,26 +203,26 @@ pub(super) fn standing(task: &TaskView) -> String {
     }
 }
 
-fn list(desk: &Desk<'_>, args: &TaskList) -> Result<(), Error> {
-    let graph = args.graph.as_deref().map(|text| desk.graph(text)).transpose()?;
-    let tasks = desk.tasks(List { all: args.all, graph, status: args.status })?;
-    table(desk, &tasks, "no tasks")
+fn list(context: &CommandContext<'_>, args: &TaskList) -> Result<(), Error> {
+    let graph = args.graph.as_deref().map(|text| context.graph(text)).transpose()?;
+    let tasks = context.tasks(List { all: args.all, graph, status: args.status })?;
+    table(context, &tasks, "no tasks")
 }
 
 /// The ids of all tasks, to be shown short.
-pub(super) fn naming(desk: &Desk<'_>) -> Result<Naming, Error> {
-    let all = desk.tasks(List { all: true, ..List::default() })?;
+pub(super) fn naming(context: &CommandContext<'_>) -> Result<Naming, Error> {
+    let all = context.tasks(List { all: true, ..List::default() })?;
     Ok(Naming::of(all.iter().map(|task| &task.task)))
 }
 
-fn table(desk: &Desk<'_>, tasks: &[TaskView], none: &str) -> Result<(), Error> {
-    if desk.out().json {
-        return desk.out().value(&tasks);
+fn table(context: &CommandContext<'_>, tasks: &[TaskView], none: &str) -> Result<(), Error> {
+    if context.out().json {
+        return context.out().value(&tasks);
     }
     if tasks.is_empty() {
-        return desk.out().line(none);
+        return context.out().line(none);
     }
-    let (naming, workspaces) = (naming(desk)?, desk.workspace_naming()?);
+    let (naming, workspaces) = (naming(context)?, context.workspace_naming()?);
     let row = |task: &TaskView| {
         let bound =
             task.workspace.as_ref().map_or_else(|| "-".to_owned(), |id| workspaces.short(id));
@@ -236,19 +236,19 @@ fn table(desk: &Desk<'_>, tasks: &[TaskView], none: &str) -> Result<(), Error> {
     };
     let titles = ["TASK", "STATE", "PRIORITY", "WORKSPACE"].map(whole);
     let titles = [&titles[..], &[free_text("NAME")]].concat();
-    desk.out().table(&titles, &tasks.iter().map(row).collect::<Vec<_>>())
+    context.out().table(&titles, &tasks.iter().map(row).collect::<Vec<_>>())
 }
 
-fn show(desk: &Desk<'_>, text: &str) -> Result<(), Error> {
-    let task = desk.task(text)?;
-    let task = match desk.ask(&Query::TaskGet(OfTask { task }))? {
+fn show(context: &CommandContext<'_>, text: &str) -> Result<(), Error> {
+    let task = context.task(text)?;
+    let task = match context.ask(&Query::TaskGet(OfTask { task }))? {
         Answer::Task(task) => task,
         other => return Err(Error::unexpected(&other)),
     };
-    if desk.out().json {
-        return desk.out().value(&task);
+    if context.out().json {
+        return context.out().value(&task);
     }
-    let naming = naming(desk)?;
+    let naming = naming(context)?;
     let list = |ids: &[althing_kernel::TaskId]| {
         ids.iter().map(|id| naming.short(id)).collect::<Vec<_>>().join(" ")
     };
@@ -258,7 +258,7 @@ fn show(desk: &Desk<'_>, text: &str) -> Result<(), Error> {
         ("state", standing(&task)),
         ("priority", word(&task.priority)),
         ("graph", short(&task.graph)),
-        ("planned", from_now(task.created_at, desk.now())),
+        ("planned", from_now(task.created_at, context.now())),
     ];
     for (key, ids) in [("depends on", &task.depends_on), ("waits for", &task.waits_for)] {
         if !ids.is_empty() {
@@ -275,33 +275,33 @@ fn show(desk: &Desk<'_>, text: &str) -> Result<(), Error> {
         facts.push(("checkpoint", short(checkpoint)));
     }
     for (key, value) in facts {
-        desk.out().fact(key, 12, &one_line(&value))?;
+        context.out().fact(key, 12, &one_line(&value))?;
     }
-    desk.out().line("")?;
-    for line in content::shown(&desk.blobs(), &task.description) {
-        desk.out().line(format!("  {line}"))?;
+    context.out().line("")?;
+    for line in content::shown(&context.blobs(), &task.description) {
+        context.out().line(format!("  {line}"))?;
     }
     Ok(())
 }
 
-fn graphs(desk: &Desk<'_>) -> Result<(), Error> {
-    let graphs = desk.graphs()?;
-    if desk.out().json {
-        return desk.out().value(&graphs);
+fn graphs(context: &CommandContext<'_>) -> Result<(), Error> {
+    let graphs = context.graphs()?;
+    if context.out().json {
+        return context.out().value(&graphs);
     }
     if graphs.is_empty() {
-        return desk.out().line("nothing is planned; `althing task plan FILE` plans a graph");
+        return context.out().line("nothing is planned; `althing task plan FILE` plans a graph");
     }
     let naming = Naming::of(graphs.iter().map(|graph| &graph.graph));
-    let workspaces = desk.workspace_naming()?;
+    let workspaces = context.workspace_naming()?;
     let row = |graph: &GraphView| {
         vec![
             naming.short(&graph.graph),
             graph.tasks.len().to_string(),
-            from_now(graph.created_at, desk.now()),
+            from_now(graph.created_at, context.now()),
             workspaces.short(&graph.run),
         ]
     };
     let titles = ["GRAPH", "TASKS", "PLANNED", "RUN"];
-    desk.out().table(&titles, &graphs.iter().map(row).collect::<Vec<_>>())
+    context.out().table(&titles, &graphs.iter().map(row).collect::<Vec<_>>())
 }

@@ -7,28 +7,29 @@ use serde_json::{Value, json};
 
 use super::workspaces;
 use crate::cli::WorkspaceSees;
-use crate::desk::Desk;
+use crate::command_context::CommandContext;
 use crate::error::Error;
 
 /// The way from the root down to a workspace.
-pub(super) fn path(desk: &Desk<'_>, text: &str) -> Result<(), Error> {
-    let id = desk.workspace(text)?;
-    let own = desk.workspace_view(id.clone())?;
-    let mut way = desk.workspaces(WorkspaceList { above: Some(id), ..WorkspaceList::default() })?;
+pub(super) fn path(context: &CommandContext<'_>, text: &str) -> Result<(), Error> {
+    let id = context.workspace(text)?;
+    let own = context.workspace_view(id.clone())?;
+    let mut way =
+        context.workspaces(WorkspaceList { above: Some(id), ..WorkspaceList::default() })?;
     way.push(own);
-    if desk.out().json {
-        return desk.out().value(&way);
+    if context.out().json {
+        return context.out().value(&way);
     }
-    workspaces::table(desk, &way)
+    workspaces::table(context, &way)
 }
 
 /// Prints what a workspace sees, or who sees it.
-pub(super) fn sees(desk: &Desk<'_>, args: &WorkspaceSees) -> Result<(), Error> {
-    let found = desk.sight(desk.workspace(&args.id)?, args.by)?;
-    if desk.out().json {
-        return desk.out().value(&found);
+pub(super) fn sees(context: &CommandContext<'_>, args: &WorkspaceSees) -> Result<(), Error> {
+    let found = context.sight(context.workspace(&args.id)?, args.by)?;
+    if context.out().json {
+        return context.out().value(&found);
     }
-    let naming = desk.workspace_naming()?;
+    let naming = context.workspace_naming()?;
     let because = |why: Because| match (why, args.by) {
         (Because::Itself, _) => "itself",
         (Because::Below, false) => "below it",
@@ -45,17 +46,17 @@ pub(super) fn sees(desk: &Desk<'_>, args: &WorkspaceSees) -> Result<(), Error> {
         ]
     };
     let titles = ["WORKSPACE", "ROLE", "AGENT", "STATE", "BECAUSE"];
-    desk.out().table(&titles, &found.iter().map(row).collect::<Vec<_>>())
+    context.out().table(&titles, &found.iter().map(row).collect::<Vec<_>>())
 }
 
 /// The results of a task's dependencies: their checkpoints and the files in them, by hash.
-pub(super) fn results(desk: &Desk<'_>, task: &TaskId) -> Result<Content, Error> {
+pub(super) fn results(context: &CommandContext<'_>, task: &TaskId) -> Result<Content, Error> {
     let needed = TaskDeps { all: false, dependents: false, task: task.clone() };
     let mut results: Vec<Value> = Vec::new();
-    for task in desk.task_deps(needed)? {
+    for task in context.task_deps(needed)? {
         let made = match task.checkpoint.clone() {
             Some(checkpoint) => {
-                match desk.ask(&Query::CheckpointGet(OfCheckpoint { checkpoint }))? {
+                match context.ask(&Query::CheckpointGet(OfCheckpoint { checkpoint }))? {
                     Answer::Checkpoint(made) => Some(made),
                     other => return Err(Error::unexpected(&other)),
                 }

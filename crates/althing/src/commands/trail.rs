@@ -7,6 +7,7 @@ use althing_kernel::workspace::Party;
 use althing_kernel::{
     Actor, AgentName, Event, Kind, Principal, PublicKey, Rule, Timestamp, UserId, WorkspaceId,
 };
+use althing_services::ErrorKind;
 use althing_trail::export::Commits;
 use althing_trail::proof::{Consistency, Inclusion, ProofError};
 use althing_trail::verify::{Finding, Options, Verifier};
@@ -19,9 +20,9 @@ use std::time::Duration;
 use super::entry_lines::{EntryLines, Line};
 use crate::app::App;
 use crate::cli::{Trail, TrailCommand, TrailFilter, TrailProve, TrailVerify, TrailWhich};
+use crate::command_context::CommandContext;
 use crate::commands::leases::principal;
 use crate::commands::{compare, history, stats, storage};
-use crate::desk::Desk;
 use crate::error::Error;
 use crate::event_summary::summary;
 use crate::input::read_file;
@@ -75,7 +76,7 @@ pub(super) fn query_of(
 ) -> Result<TrailQuery, Error> {
     let usage =
         |what: &str, error: &dyn std::fmt::Display| Error::usage(format!("{what}: {error}"));
-    let kinds = which.kinds.iter().map(|kind| kind.parse().map_err(|error| no_kind(&error)));
+    let kinds = which.kinds.iter().map(|kind| kind.parse().map_err(|error| no_kind(kind, &error)));
     let time = |what: &str, text: &Option<String>| {
         let time = text.as_deref().map(|text| parse_time(text, now)).transpose();
         time.map_err(|error| usage(what, &error))
@@ -102,19 +103,19 @@ pub(super) fn query_of(
 }
 
 /// Refuses names of agents and people that do not exist, instead of listing nothing.
-pub(super) fn check_names(desk: &Desk<'_>, which: &TrailWhich) -> Result<(), Error> {
+pub(super) fn check_names(context: &CommandContext<'_>, which: &TrailWhich) -> Result<(), Error> {
     for party in [&which.owner, &which.originator].into_iter().flatten() {
         if let Party::User(user) = party {
-            desk.known_user(user)?;
+            context.known_user(user)?;
         }
     }
     let Some(text) = which.actor.as_deref() else { return Ok(()) };
-    let world = desk.engine()?.world()?;
+    let world = context.engine()?.world()?;
     match text.parse::<Principal>() {
-        Ok(Principal::User(user)) => desk.known_user(&user),
+        Ok(Principal::User(user)) => context.known_user(&user),
         Ok(_) => Ok(()),
         Err(_) => {
-            // What cannot be a name at all is somebody else's to refuse.
+            // Text that cannot be a name is refused when the query is read.
             let Ok(agent) = AgentName::new(text) else { return Ok(()) };
             if text == "protocol" || world.state.agent(&agent).is_some() {
                 return Ok(());
@@ -122,30 +123,41 @@ pub(super) fn check_names(desk: &Desk<'_>, which: &TrailWhich) -> Result<(), Err
             let user = UserId::new(text).ok().filter(|user| world.state.user(user).is_some());
             Err(match user {
                 Some(user) => Error::usage(format!("--actor: there is no agent {user}"))
-                    .hint("A person is named with `user:` before the id, as the trail does."),
-                None => Error::not_found(format!("--actor: nobody here is called {text:?}"))
-                    .hint("`althing agents` and `althing users` list who there is."),
+                    .hint("To name a person, write `--actor user:NAME`."),
+                None => Error::not_found(format!(
+                    "--actor: there is no agent or person called {text:?}"
+                ))
+                .hint("`althing agents` and `althing users` list who there is."),
             })
         }
     }
 }
 
-fn no_kind(error: &althing_kernel::kind::UnknownKind) -> Error {
-    let known: Vec<&str> = Kind::ALL.iter().map(|kind| kind.as_str()).collect();
-    Error::usage(format!("--kind: {error}; there are {}", known.join(", ")))
+fn no_kind(text: &str, error: &althing_kernel::kind::UnknownKind) -> Error {
+    let start = text.split(['.', '_']).next().filter(|start| !start.is_empty());
+    let alike = |name: &&str| start.is_some_and(|start| name.starts_with(start));
+    let alike: Vec<&str> = Kind::ALL.iter().map(|kind| kind.as_str()).filter(alike).collect();
+    let alike = match alike.as_slice() {
+        [] => String::new(),
+        some => format!("; alike are {}", some.join(", ")),
+    };
+    Error::usage(format!("--kind: {error}{alike}")).hint(
+        "`althing trail stats --group-by kind` counts the kinds in this trail; \
+         `docs/reference/events.md` lists all.",
+    )
 }
 
 fn list(app: &App, filter: &TrailFilter) -> Result<(), Error> {
-    let desk = Desk::open(app)?;
-    let (project, engine) = (&desk.project, &desk.engine()?);
+    let context = CommandContext::open(app)?;
+    let (project, engine) = (&context.project, &context.engine()?);
     // Whom one acts as is one thing, what one looks at another: only the flag narrows the trail.
     let narrowed = app.globals.workspace.as_deref();
-    let workspace = narrowed.map(|text| desk.workspace(text)).transpose()?;
+    let workspace = narrowed.map(|text| context.workspace(text)).transpose()?;
     if !filter.all && filter.last > ENTRIES_MAX {
         let message = format!("--last shows at most {ENTRIES_MAX} entries; --all shows all");
         return Err(Error::misuse(Rule::Limits, message));
     }
-    check_names(&desk, &filter.which)?;
+    check_names(&context, &filter.which)?;
     let asked = TrailQuery {
         limit: Some(if filter.all { ENTRIES_MAX } else { filter.last }),
         last: !filter.all,
@@ -332,7 +344,7 @@ fn verify_project(app: &App, options: Options) -> Result<(), Error> {
         verify::Verdict::Bad(finding) => return Err(bad(&finding)),
         other => other.sound()?,
     };
-    // What this machine remembers by itself is told apart from what somebody kept.
+    // The head that this machine remembers is counted apart from those that people kept.
     report.trail.kept_heads -= u64::from(report.witness);
     if app.out.json {
         return app.out.value(&json!({ "sound": true, "checked": report }));
@@ -478,8 +490,14 @@ fn import(app: &App) -> Result<(), Error> {
     let project = app.project()?;
     let bar = Progress::new(app.out, "importing entries");
     let input = BufReader::new(std::io::stdin().lock());
-    let checked = transfer::import(&project.home, input, &mut |done, of| bar.at(done, of))?;
+    let checked = transfer::import(&project.home, input, &mut |done, of| bar.at(done, of));
     drop(bar);
+    let checked = checked.map_err(|error| match Error::from(error) {
+        failure if failure.kind() == ErrorKind::Usage => {
+            failure.hint("Import an exported trail into a project that has none yet.")
+        }
+        failure => failure,
+    })?;
     if app.out.json {
         return app.out.value(&json!({ "imported": checked.entries, "checked": checked }));
     }

@@ -16,7 +16,7 @@ use super::entry_lines::{EntryLines, Line};
 use crate::amounts::show_cost;
 use crate::app::App;
 use crate::cli::{ViewCommand, ViewFlow, ViewRun, ViewWorkspace};
-use crate::desk::Desk;
+use crate::command_context::CommandContext;
 use crate::drawing::bars::bar;
 use crate::drawing::messages::{self, Arrow};
 use crate::drawing::{export, spans};
@@ -40,7 +40,7 @@ const BESIDE_MESSAGES: usize = 22;
 /// A trail to look at: the project's, or an exported one.
 struct Looked<'a> {
     app: &'a App,
-    desk: Option<Desk<'a>>,
+    context: Option<CommandContext<'a>>,
     source: Source,
     scope: Scope,
 }
@@ -49,13 +49,13 @@ impl<'a> Looked<'a> {
     fn at(app: &'a App, file: Option<&Path>) -> Result<Self, Error> {
         if let Some(path) = file {
             let (source, scope) = (Source::File(path.to_owned()), Scope::default());
-            return Ok(Looked { app, desk: None, source, scope });
+            return Ok(Looked { app, context: None, source, scope });
         }
-        let desk = Desk::open(app)?;
-        let viewer = desk.project.asker()?;
+        let context = CommandContext::open(app)?;
+        let viewer = context.project.asker()?;
         let (source, scope) =
-            (Source::Project(desk.engine()?), desk.engine()?.scope(viewer.as_ref())?);
-        Ok(Looked { app, desk: Some(desk), source, scope })
+            (Source::Project(context.engine()?), context.engine()?.scope(viewer.as_ref())?);
+        Ok(Looked { app, context: Some(context), source, scope })
     }
 }
 
@@ -70,7 +70,7 @@ pub(crate) fn run(app: &App, command: ViewCommand) -> Result<(), Error> {
 
 fn of_run(app: &App, args: &ViewRun) -> Result<(), Error> {
     let looked = Looked::at(app, args.file.as_deref())?;
-    let run = meant(looked.desk.as_ref(), args.id.as_deref())?;
+    let run = meant(looked.context.as_ref(), args.id.as_deref())?;
     let digest = runs::run(&looked.source, &looked.scope, run.as_ref())?;
     if app.out.json {
         return app.out.value(&digest);
@@ -180,12 +180,12 @@ fn tasks(app: &App, run: &RunDigest) -> Result<(), Error> {
 
 fn of_workspace(app: &App, args: &ViewWorkspace) -> Result<(), Error> {
     let looked = Looked::at(app, args.file.as_deref())?;
-    let Some(workspace) = meant(looked.desk.as_ref(), Some(&args.id))? else {
-        return Err(Error::usage("which workspace?"));
+    let Some(workspace) = meant(looked.context.as_ref(), Some(&args.id))? else {
+        return Err(Error::usage("name a workspace"));
     };
     let asked = OfTimeline { workspace, last: Some(args.last) };
-    let viewer = match &looked.desk {
-        Some(desk) => desk.project.asker()?,
+    let viewer = match &looked.context {
+        Some(context) => context.project.asker()?,
         None => None,
     };
     let seen = timeline(&looked.source, viewer.as_ref(), &asked)?;
@@ -252,7 +252,7 @@ fn entries(app: &App, seen: &Timeline) -> Result<(), Error> {
 
 fn of_flow(app: &App, args: &ViewFlow) -> Result<(), Error> {
     let looked = Looked::at(app, args.of.file.as_deref())?;
-    let run = meant(looked.desk.as_ref(), args.of.id.as_deref())?;
+    let run = meant(looked.context.as_ref(), args.of.id.as_deref())?;
     let asked = OfFlow { run, last: Some(args.last), signals: args.signals };
     let seen = flow(&looked.source, &looked.scope, &asked)?;
     if app.out.json {
@@ -363,7 +363,7 @@ fn print_flow(app: &App, flow: &Flow) -> Result<(), Error> {
 
 fn of_highway(app: &App, args: &ViewRun) -> Result<(), Error> {
     let looked = Looked::at(app, args.file.as_deref())?;
-    let run = meant(looked.desk.as_ref(), args.id.as_deref())?;
+    let run = meant(looked.context.as_ref(), args.id.as_deref())?;
     let seen = highway(&looked.source, &looked.scope, &OfRun { run })?;
     if app.out.json {
         return app.out.value(&seen);

@@ -7,42 +7,48 @@ use althing_kernel::{TaskId, WorkspaceId};
 use std::collections::BTreeMap;
 
 use crate::cli::WorkspaceTree;
-use crate::desk::Desk;
+use crate::command_context::CommandContext;
 use crate::drawing::tree;
 use crate::error::Error;
 use crate::naming::Naming;
 use crate::output::{Tone, from_now, one_line};
 
-pub(super) fn run(desk: &Desk<'_>, args: &WorkspaceTree) -> Result<(), Error> {
-    let top = args.id.as_deref().map(|text| desk.workspace(text)).transpose()?;
+pub(super) fn run(context: &CommandContext<'_>, args: &WorkspaceTree) -> Result<(), Error> {
+    let top = args.id.as_deref().map(|text| context.workspace(text)).transpose()?;
     // A workspace that is not there, or not for whoever asks, is an error and not an empty tree.
-    let head = top.as_ref().map(|id| desk.workspace_view(id.clone())).transpose()?;
+    let head = top.as_ref().map(|id| context.workspace_view(id.clone())).transpose()?;
     let asked = WorkspaceList { below: top, live: args.live, ..WorkspaceList::default() };
-    let mut found = desk.workspaces(asked)?;
+    let mut found = context.workspaces(asked)?;
     if let Some(head) = head {
         found.insert(0, head);
     } else if !args.all {
-        retain_one_run(desk, &mut found)?;
+        retain_one_run(context, &mut found)?;
     }
-    if desk.out().json {
-        return desk.out().value(&found);
+    if context.out().json {
+        return context.out().value(&found);
     }
     if found.is_empty() {
-        return desk.out().line("no workspaces; `althing coordinator start` begins a run");
+        return context.out().line("no workspaces; `althing coordinator start` begins a run");
     }
-    let names: BTreeMap<TaskId, String> =
-        desk.tasks(TaskList::default())?.into_iter().map(|task| (task.task, task.name)).collect();
-    let naming = desk.workspace_naming()?;
+    let names: BTreeMap<TaskId, String> = context
+        .tasks(TaskList::default())?
+        .into_iter()
+        .map(|task| (task.task, task.name))
+        .collect();
+    let naming = context.workspace_naming()?;
     for line in tree::draw(&parents(&found)) {
-        let words = describe(desk, &found[line.node], &naming, &names);
-        desk.out().cut_line(format!("{}{words}", line.before))?;
+        let words = describe(context, &found[line.node], &naming, &names);
+        context.out().cut_line(format!("{}{words}", line.before))?;
     }
     Ok(())
 }
 
 /// Leaves the run that goes on, or else the newest there was.
-fn retain_one_run(desk: &Desk<'_>, found: &mut Vec<WorkspaceView>) -> Result<(), Error> {
-    let current = desk.run()?.map(|run| run.root);
+fn retain_one_run(
+    context: &CommandContext<'_>,
+    found: &mut Vec<WorkspaceView>,
+) -> Result<(), Error> {
+    let current = context.run()?.map(|run| run.root);
     let roots = found.iter().filter(|view| view.parent.is_none());
     let newest = roots.max_by_key(|view| view.created_at).map(|view| view.workspace.clone());
     let Some(root) = current.or(newest) else { return Ok(()) };
@@ -55,7 +61,7 @@ fn retain_one_run(desk: &Desk<'_>, found: &mut Vec<WorkspaceView>) -> Result<(),
         }
         at.clone()
     };
-    // What one sees need not reach up to the root; then it is shown all the same.
+    // The visible workspaces need not include the root; they are shown without it.
     let reaches = found.iter().any(|view| view.workspace == root);
     found.retain(|view| !reaches || top(&view.workspace) == root);
     Ok(())
@@ -82,12 +88,12 @@ pub(super) fn tone(status: Status) -> Tone {
 }
 
 fn describe(
-    desk: &Desk<'_>,
+    context: &CommandContext<'_>,
     view: &WorkspaceView,
     naming: &Naming,
     tasks: &BTreeMap<TaskId, String>,
 ) -> String {
-    let (now, out) = (desk.now(), desk.out());
+    let (now, out) = (context.now(), context.out());
     let agent = view.agent.as_ref().map_or("the system", |agent| agent.as_str());
     let mut words = vec![
         naming.short(&view.workspace),

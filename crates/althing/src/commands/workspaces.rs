@@ -15,15 +15,15 @@ use althing_kernel::{Command, Reply, Surface, WorkspaceId};
 
 use super::gates::said_to_wait;
 use super::integration::said_of_conflict;
-use super::{checkpoints, ending, meter, rights, topology, workspace_tree};
+use super::{checkpoints, ending, mail, meter, rights, topology, workspace_tree};
 use crate::amounts;
 use crate::app::App;
 use crate::cli::{
     Order, WorkspaceCommand, WorkspaceCreate, WorkspaceList, WorkspaceMigrate, WorkspaceTransfer,
     WorkspaceWrite,
 };
+use crate::command_context::CommandContext;
 use crate::content;
-use crate::desk::Desk;
 use crate::error::Error;
 use crate::event_summary::word;
 use crate::naming::{Naming, short, short_blob};
@@ -33,144 +33,152 @@ use crate::surfaces;
 use crate::table::{free_text, whole};
 
 pub(crate) fn run(app: &App, command: WorkspaceCommand) -> Result<(), Error> {
-    let desk = Desk::open(app)?;
+    let context = CommandContext::open(app)?;
     match command {
-        WorkspaceCommand::Create(args) => create(&desk, *args),
-        WorkspaceCommand::List(args) => list(&desk, args),
-        WorkspaceCommand::Show(args) => show(&desk, &args.id),
-        WorkspaceCommand::Tree(args) => workspace_tree::run(&desk, &args),
-        WorkspaceCommand::Path(args) => topology::path(&desk, &args.id),
-        WorkspaceCommand::Sees(args) => topology::sees(&desk, &args),
-        WorkspaceCommand::Abort(args) => order(&desk, args, |workspace, reason| {
+        WorkspaceCommand::Create(args) => create(&context, *args),
+        WorkspaceCommand::List(args) => list(&context, args),
+        WorkspaceCommand::Show(args) => show(&context, &args.id),
+        WorkspaceCommand::Tree(args) => workspace_tree::run(&context, &args),
+        WorkspaceCommand::Path(args) => topology::path(&context, &args.id),
+        WorkspaceCommand::Sees(args) => topology::sees(&context, &args),
+        WorkspaceCommand::Abort(args) => order(&context, args, |workspace, reason| {
             Command::WorkspaceAbort(Abort { reason, workspace })
         }),
-        WorkspaceCommand::Suspend(args) => order(&desk, args, |workspace, reason| {
+        WorkspaceCommand::Suspend(args) => order(&context, args, |workspace, reason| {
             Command::WorkspaceSuspend(Suspend { reason, workspace })
         }),
         WorkspaceCommand::Resume(args) => {
-            let workspace = desk.workspace(&args.id)?;
-            tell(&desk, desk.order(Command::WorkspaceResume(Resume { workspace }))?)
+            let workspace = context.workspace(&args.id)?;
+            tell(&context, context.order(Command::WorkspaceResume(Resume { workspace }))?)
         }
-        WorkspaceCommand::Migrate(args) => migrate(&desk, args),
-        WorkspaceCommand::Terminate(args) => ending::terminate(&desk, args),
-        WorkspaceCommand::Grant(args) => ending::grant(&desk, args),
-        WorkspaceCommand::Reparent(args) => ending::reparent(&desk, &args),
-        WorkspaceCommand::Transfer(args) => transfer(&desk, args),
-        WorkspaceCommand::Budget(args) => meter::raise(&desk, &args),
+        WorkspaceCommand::Migrate(args) => migrate(&context, args),
+        WorkspaceCommand::Terminate(args) => ending::terminate(&context, args),
+        WorkspaceCommand::Grant(args) => ending::grant(&context, args),
+        WorkspaceCommand::Reparent(args) => ending::reparent(&context, &args),
+        WorkspaceCommand::Transfer(args) => transfer(&context, args),
+        WorkspaceCommand::Budget(args) => meter::raise(&context, &args),
         WorkspaceCommand::Priority(args) => {
-            let (workspace, priority) = (desk.workspace(&args.id)?, args.priority);
+            let (workspace, priority) = (context.workspace(&args.id)?, args.priority);
             let set = SetPriority { priority, workspace };
-            let reply = desk.order(Command::WorkspaceSetPriority(set))?;
-            if !desk.out().json
+            let reply = context.order(Command::WorkspaceSetPriority(set))?;
+            if !context.out().json
                 && let Reply::Workspace(view) = &reply
             {
                 let now = format!("{} is {}", view.workspace, word(&view.priority));
-                return desk.out().say(&now);
+                return context.out().say(&now);
             }
-            tell(&desk, reply)
+            tell(&context, reply)
         }
-        WorkspaceCommand::Write(args) => write(&desk, &args),
-        WorkspaceCommand::Files(args) => files(&desk, &args.id),
+        WorkspaceCommand::Write(args) => write(&context, &args),
+        WorkspaceCommand::Files(args) => files(&context, &args.id),
     }
 }
 
 /// The surfaces a workspace may change, as typed; none if left out.
-pub(super) fn authority(desk: &Desk<'_>, texts: &[String]) -> Result<Option<Vec<Surface>>, Error> {
+pub(super) fn authority(
+    context: &CommandContext<'_>,
+    texts: &[String],
+) -> Result<Option<Vec<Surface>>, Error> {
     if texts.is_empty() {
         return Ok(None);
     }
-    let read = surfaces::read(&desk.project.place, texts, false)?;
+    let read = surfaces::read(&context.project.place, texts, false)?;
     Ok(Some(read.as_slice().to_vec()))
 }
 
-fn create(desk: &Desk<'_>, args: WorkspaceCreate) -> Result<(), Error> {
+fn create(context: &CommandContext<'_>, args: WorkspaceCreate) -> Result<(), Error> {
     let binding = args.binding;
     let allowance = binding.allowance;
     let create = Create {
         agent: binding.worker,
-        authority: authority(desk, &binding.authority)?,
+        authority: authority(context, &binding.authority)?,
         budget: allowance.budget.unwrap_or_default(),
-        context: args.context.as_deref().map(|text| content::read(desk, text)).transpose()?,
+        context: args.context.as_deref().map(|text| content::read(context, text)).transpose()?,
         delegate: args.delegate,
         directive: args
             .directive
             .as_deref()
-            .map(|text| content::payload(desk, text))
+            .map(|text| content::payload(context, text))
             .transpose()?,
         global_trail: args.global_trail,
-        caused_by: args.caused_by,
+        caused_by: args
+            .caused_by
+            .as_deref()
+            .map(|text| mail::envelope(context, text))
+            .transpose()?,
         group: allowance.group,
         idle_timeout_s: args.idle_timeout,
         liveness_interval_s: allowance.liveness,
         mounts: args.mounts,
         owner: binding.owner,
-        parent: binding.parent.as_deref().map(|text| desk.workspace(text)).transpose()?,
+        parent: binding.parent.as_deref().map(|text| context.workspace(text)).transpose()?,
         priority: args.priority,
         role: binding.role,
-        task: args.task.as_deref().map(|text| desk.task(text)).transpose()?,
+        task: args.task.as_deref().map(|text| context.task(text)).transpose()?,
         timeout_s: binding.timeout,
-        visibility: desk.workspace_list(&binding.visibility)?,
+        visibility: context.workspace_list(&binding.visibility)?,
         warn_at_percent: allowance.warn_at,
     };
-    let client = desk.client()?;
-    desk.introduce(&client, &create.agent)?;
-    tell(desk, client.execute(Command::WorkspaceCreate(create))?)
+    let client = context.client()?;
+    context.introduce(&client, &create.agent)?;
+    tell(context, client.execute(Command::WorkspaceCreate(create))?)
 }
 
 fn order(
-    desk: &Desk<'_>,
+    context: &CommandContext<'_>,
     args: Order,
     command: impl FnOnce(WorkspaceId, Option<Text<1000>>) -> Command,
 ) -> Result<(), Error> {
-    let id = desk.workspace(&args.id)?;
-    tell(desk, desk.order(command(id, args.reason))?)
+    let id = context.workspace(&args.id)?;
+    tell(context, context.order(command(id, args.reason))?)
 }
 
-fn migrate(desk: &Desk<'_>, args: WorkspaceMigrate) -> Result<(), Error> {
-    let workspace = desk.workspace(&args.id)?;
-    let client = desk.client()?;
-    desk.introduce(&client, &args.to)?;
+fn migrate(context: &CommandContext<'_>, args: WorkspaceMigrate) -> Result<(), Error> {
+    let workspace = context.workspace(&args.id)?;
+    let client = context.client()?;
+    context.introduce(&client, &args.to)?;
     let migrate = Migrate { agent: args.to, reason: args.reason, workspace };
-    tell(desk, client.execute(Command::WorkspaceMigrate(migrate))?)
+    tell(context, client.execute(Command::WorkspaceMigrate(migrate))?)
 }
 
-fn transfer(desk: &Desk<'_>, args: WorkspaceTransfer) -> Result<(), Error> {
-    let workspace = desk.workspace(&args.id)?;
+fn transfer(context: &CommandContext<'_>, args: WorkspaceTransfer) -> Result<(), Error> {
+    let workspace = context.workspace(&args.id)?;
     let words = format!("{} answers for {workspace} from now on", args.to);
     let transfer = Transfer { reason: args.reason, to: args.to, workspace };
-    let reply = desk.order(Command::WorkspaceTransfer(transfer))?;
-    if desk.out().json { desk.out().value(&reply) } else { desk.out().say(&words) }
+    let reply = context.order(Command::WorkspaceTransfer(transfer))?;
+    if context.out().json { context.out().value(&reply) } else { context.out().say(&words) }
 }
 
-fn write(desk: &Desk<'_>, args: &WorkspaceWrite) -> Result<(), Error> {
-    let path = surfaces::file(&desk.project.place, &args.path)?;
-    let workspace = desk.acting_in()?;
-    let content = args.content.as_deref().map(|text| content::read(desk, text)).transpose()?;
-    let said = if content.is_some() { "wrote" } else { "removed" };
+fn write(context: &CommandContext<'_>, args: &WorkspaceWrite) -> Result<(), Error> {
+    let path = surfaces::file(&context.project.place, &args.path)?;
+    let workspace = context.acting_in()?;
+    let stored = args.content.as_deref().map(|text| content::read(context, text)).transpose()?;
+    let said = if stored.is_some() { "wrote" } else { "removed" };
     let words = format!("{said} {path}");
-    let reply = desk.order(Command::WorkspaceWrite(Write { content, path, workspace }))?;
-    if desk.out().json { desk.out().value(&reply) } else { desk.out().line(words) }
+    let write = Write { content: stored, path, workspace };
+    let reply = context.order(Command::WorkspaceWrite(write))?;
+    if context.out().json { context.out().value(&reply) } else { context.out().line(words) }
 }
 
 /// Tells what a command made of a workspace.
-pub(super) fn tell(desk: &Desk<'_>, reply: Reply) -> Result<(), Error> {
-    if desk.out().json {
-        return desk.out().value(&reply);
+pub(super) fn tell(context: &CommandContext<'_>, reply: Reply) -> Result<(), Error> {
+    if context.out().json {
+        return context.out().value(&reply);
     }
-    if said_to_wait(desk, &reply)? {
+    if said_to_wait(context, &reply)? {
         return Ok(());
     }
     let Reply::Workspace(view) = reply else { return Err(Error::unexpected(&reply)) };
     let agent = view.agent.as_ref().map_or("the system", |agent| agent.as_str());
-    desk.out().say(&format!("{} {} for {agent} is {}", view.role, view.workspace, view.status))
+    context.out().say(&format!("{} {} for {agent} is {}", view.role, view.workspace, view.status))
 }
 
-fn list(desk: &Desk<'_>, args: WorkspaceList) -> Result<(), Error> {
+fn list(context: &CommandContext<'_>, args: WorkspaceList) -> Result<(), Error> {
     let asked = List {
-        above: desk.workspace_if(args.above.as_deref())?,
+        above: context.workspace_if(args.above.as_deref())?,
         agent: args.worker,
-        below: desk.workspace_if(args.below.as_deref())?,
-        beside: desk.workspace_if(args.beside.as_deref())?,
+        below: context.workspace_if(args.below.as_deref())?,
+        beside: context.workspace_if(args.beside.as_deref())?,
         group: None,
         leaves: args.leaves,
         live: args.live,
@@ -181,23 +189,23 @@ fn list(desk: &Desk<'_>, args: WorkspaceList) -> Result<(), Error> {
         status: args.status,
     };
     let narrow = asked != List::default();
-    let found = desk.workspaces(asked)?;
-    if desk.out().json {
-        return desk.out().value(&found);
+    let found = context.workspaces(asked)?;
+    if context.out().json {
+        return context.out().value(&found);
     }
     if found.is_empty() {
-        return desk.out().line(if narrow {
+        return context.out().line(if narrow {
             "no workspace fits"
         } else {
             "there are no workspaces; `althing coordinator start` begins a run"
         });
     }
-    table(desk, &found)
+    table(context, &found)
 }
 
 /// Workspaces, one a line.
-pub(super) fn table(desk: &Desk<'_>, found: &[WorkspaceView]) -> Result<(), Error> {
-    let naming = desk.workspace_naming()?;
+pub(super) fn table(context: &CommandContext<'_>, found: &[WorkspaceView]) -> Result<(), Error> {
+    let naming = context.workspace_naming()?;
     let row = |view: &WorkspaceView| {
         vec![
             naming.short(&view.workspace),
@@ -205,48 +213,52 @@ pub(super) fn table(desk: &Desk<'_>, found: &[WorkspaceView]) -> Result<(), Erro
             view.agent.as_ref().map_or_else(|| "-".to_owned(), ToString::to_string),
             view.owner.to_string(),
             view.status.to_string(),
-            from_now(view.since, desk.now()),
+            from_now(view.since, context.now()),
             view.inbox.to_string(),
             view.parent.as_ref().map_or_else(|| "-".to_owned(), |parent| naming.short(parent)),
         ]
     };
     let titles = ["WORKSPACE", "ROLE", "AGENT", "OWNER", "STATE", "SINCE", "MAIL", "BELOW"];
-    desk.out().table(&titles, &found.iter().map(row).collect::<Vec<_>>())
+    context.out().table(&titles, &found.iter().map(row).collect::<Vec<_>>())
 }
 
-fn show(desk: &Desk<'_>, text: &str) -> Result<(), Error> {
-    let id = desk.workspace(text)?;
-    let view = desk.workspace_view(id.clone())?;
-    if desk.out().json {
-        return desk.out().value(&view);
+fn show(context: &CommandContext<'_>, text: &str) -> Result<(), Error> {
+    let id = context.workspace(text)?;
+    let view = context.workspace_view(id.clone())?;
+    if context.out().json {
+        return context.out().value(&view);
     }
-    let naming = desk.workspace_naming()?;
-    for (key, value) in facts(desk, &view, &naming) {
-        desk.out().fact(key, 12, &one_line(&value))?;
+    let naming = context.workspace_naming()?;
+    for (key, value) in facts(context, &view, &naming) {
+        context.out().fact(key, 12, &one_line(&value))?;
     }
-    let made = desk.checkpoints(&id)?;
+    let made = context.checkpoints(&id)?;
     if !made.is_empty() {
-        desk.out().line("\ncheckpoints:")?;
-        checkpoints::table(desk, &made)?;
+        context.out().line("\ncheckpoints:")?;
+        checkpoints::table(context, &made)?;
     }
-    let (memory, merged) = files_of(desk, id.clone())?;
+    let (memory, merged) = files_of(context, id.clone())?;
     for (title, files) in [("\nworking memory:", memory), ("\nmerged into it:", merged)] {
         if !files.is_empty() {
-            desk.out().line(title)?;
-            file_table(desk, &files)?;
+            context.out().line(title)?;
+            file_table(context, &files)?;
         }
     }
-    let rights = desk.rights(&id)?;
+    let rights = context.rights(&id)?;
     if !rights.is_empty() {
-        desk.out().line("\nrights:")?;
-        rights::table(desk, &rights)?;
+        context.out().line("\nrights:")?;
+        rights::table(context, &rights)?;
     }
     Ok(())
 }
 
 /// The properties of a workspace, line by line.
-fn facts(desk: &Desk<'_>, view: &WorkspaceView, naming: &Naming) -> Vec<(&'static str, String)> {
-    let now = desk.now();
+fn facts(
+    context: &CommandContext<'_>,
+    view: &WorkspaceView,
+    naming: &Naming,
+) -> Vec<(&'static str, String)> {
+    let now = context.now();
     let list = |words: Vec<String>| words.join(" ");
     let mut facts = vec![
         ("workspace", short(&view.workspace)),
@@ -305,28 +317,33 @@ fn facts(desk: &Desk<'_>, view: &WorkspaceView, naming: &Naming) -> Vec<(&'stati
     facts
 }
 
-fn files_of(desk: &Desk<'_>, workspace: WorkspaceId) -> Result<(Vec<File>, Vec<File>), Error> {
-    match desk.ask(&Query::WorkspaceFiles(OfWorkspace { workspace }))? {
+fn files_of(
+    context: &CommandContext<'_>,
+    workspace: WorkspaceId,
+) -> Result<(Vec<File>, Vec<File>), Error> {
+    match context.ask(&Query::WorkspaceFiles(OfWorkspace { workspace }))? {
         Answer::Files(view) => Ok((view.memory, view.merged)),
         other => Err(Error::unexpected(&other)),
     }
 }
 
-fn files(desk: &Desk<'_>, text: &str) -> Result<(), Error> {
-    let workspace = desk.workspace(text)?;
-    if desk.out().json {
-        return desk.out().value(&desk.ask(&Query::WorkspaceFiles(OfWorkspace { workspace }))?);
+fn files(context: &CommandContext<'_>, text: &str) -> Result<(), Error> {
+    let workspace = context.workspace(text)?;
+    if context.out().json {
+        return context
+            .out()
+            .value(&context.ask(&Query::WorkspaceFiles(OfWorkspace { workspace }))?);
     }
-    let (memory, merged) = files_of(desk, workspace)?;
+    let (memory, merged) = files_of(context, workspace)?;
     let row = |place: &'static str| {
         move |file: &File| vec![place.to_owned(), file.path.to_string(), content_of(file)]
     };
     let rows: Vec<Vec<String>> =
         memory.iter().map(row("memory")).chain(merged.iter().map(row("merged"))).collect();
     if rows.is_empty() {
-        return desk.out().line("no files");
+        return context.out().line("no files");
     }
-    desk.out().table(&[whole("IN"), free_text("PATH"), whole("CONTENT")], &rows)
+    context.out().table(&[whole("IN"), free_text("PATH"), whole("CONTENT")], &rows)
 }
 
 fn content_of(file: &File) -> String {
@@ -334,8 +351,9 @@ fn content_of(file: &File) -> String {
 }
 
 /// Files with what is in them, by hash.
-pub(super) fn file_table(desk: &Desk<'_>, files: &[File]) -> Result<(), Error> {
+pub(super) fn file_table(context: &CommandContext<'_>, files: &[File]) -> Result<(), Error> {
     let row = |file: &File| vec![file.path.to_string(), content_of(file)];
-    desk.out()
+    context
+        .out()
         .table(&[free_text("PATH"), whole("CONTENT")], &files.iter().map(row).collect::<Vec<_>>())
 }

@@ -195,7 +195,7 @@ mod tests {
     }
 
     #[test]
-    fn what_has_nothing_in_common_stands_apart() {
+    fn unrelated_nodes_are_drawn_apart() {
         assert_eq!(text(&[&[], &[], &[0], &[]]), "a\nc\n\nb\n\nd\n");
     }
 

@@ -11,11 +11,11 @@ use althing_services::frugal::capsules::written_out;
 use std::path::{Component, Path};
 
 use super::shared::label;
-use crate::desk::Desk;
+use crate::command_context::CommandContext;
 use crate::error::Error;
 use crate::input::read_file;
 
-/// What is asked for.
+/// A request for a brief.
 pub(crate) struct Order {
     pub(crate) asked: Asked,
     pub(crate) symbols: Vec<String>,
@@ -24,19 +24,22 @@ pub(crate) struct Order {
 }
 
 /// Builds the brief. It has the same bytes whenever the project knows the same.
-pub(crate) fn build(desk: &Desk<'_>, order: &Order) -> Result<Result<Brief, TooLong>, Error> {
-    let material = gather(desk, order)?;
+pub(crate) fn build(
+    context: &CommandContext<'_>,
+    order: &Order,
+) -> Result<Result<Brief, TooLong>, Error> {
+    let material = gather(context, order)?;
     Ok(brief::build(&order.asked, &material, &tokens::count))
 }
 
-fn gather(desk: &Desk<'_>, order: &Order) -> Result<Material, Error> {
+fn gather(context: &CommandContext<'_>, order: &Order) -> Result<Material, Error> {
     let mut material = Material {
         wants_capsules: !order.capsules.is_empty(),
         named_capsules: order.capsules.clone(),
         ..Material::default()
     };
     for id in &order.symbols {
-        material.symbols.push(Symbol { id: id.clone(), value: symbol(desk, id)? });
+        material.symbols.push(Symbol { id: id.clone(), value: symbol(context, id)? });
     }
     // An id that no capsule can have is one that no capsule has.
     let mut asked = Vec::new();
@@ -47,7 +50,7 @@ fn gather(desk: &Desk<'_>, order: &Order) -> Result<Material, Error> {
         }
     }
     if !asked.is_empty() {
-        match desk.hydrated(asked.clone())? {
+        match context.hydrated(asked.clone())? {
             Some(found) => {
                 let texts = |ids: Vec<Handle>| ids.into_iter().map(|id| id.to_string());
                 material.unknown_capsules.extend(texts(found.unknown));
@@ -58,15 +61,15 @@ fn gather(desk: &Desk<'_>, order: &Order) -> Result<Material, Error> {
         }
     }
     material.invariants =
-        order.invariants.as_ref().map(|text| (text.clone(), invariants(desk, text)));
+        order.invariants.as_ref().map(|text| (text.clone(), invariants(context, text)));
     Ok(material)
 }
 
-/// What a symbol stands for. One that stands for nothing is none.
-fn symbol(desk: &Desk<'_>, id: &str) -> Result<Option<String>, Error> {
-    // What cannot be an id is not one.
+/// The value of a symbol, or none if it is unknown or empty.
+fn symbol(context: &CommandContext<'_>, id: &str) -> Result<Option<String>, Error> {
+    // Text that cannot be an id names no symbol.
     let Ok(id) = Label::new(id) else { return Ok(None) };
-    let value = desk.symbol(id)?.map(|found| found.value.to_string());
+    let value = context.symbol(id)?.map(|found| found.value.to_string());
     Ok(value.filter(|value| !value.is_empty()))
 }
 
@@ -75,8 +78,8 @@ fn capsule(view: &CapsuleView) -> Capsule {
 }
 
 /// Looks a reference to invariants up in the project. What leads out of it is not there.
-fn invariants(desk: &Desk<'_>, text: &str) -> Found {
-    let root = desk.project.root();
+fn invariants(context: &CommandContext<'_>, text: &str) -> Found {
+    let root = context.project.root();
     look_up(text, &|path: &str| {
         let is_inside =
             |part: Component<'_>| matches!(part, Component::Normal(_) | Component::CurDir);
@@ -113,7 +116,7 @@ pub(crate) fn log_line(
 
 /// Counts a text that was handed out and puts the count on the ledger, with the tokenizer's name.
 pub(crate) fn counted(
-    desk: &Desk<'_>,
+    context: &CommandContext<'_>,
     text: &str,
     (role, kind): (&str, &str),
     task: Option<&str>,
@@ -121,6 +124,6 @@ pub(crate) fn counted(
     let tokens = tokens::count(text);
     let task = task.map(label).transpose()?;
     let line = ledger::Log { task, ..log_line(role, kind, tokens, true)? };
-    desk.order(Command::LedgerLog(line))?;
+    context.order(Command::LedgerLog(line))?;
     Ok(tokens)
 }

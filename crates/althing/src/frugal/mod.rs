@@ -1,4 +1,5 @@
-//! What both command lines of the frugal dialect share: `althing symbol …` and `heimdall-resolve …`.
+//! Code shared by both command lines of the frugal dialect: `althing symbol …` and
+//! `heimdall-resolve …`.
 
 mod briefs;
 mod identity;

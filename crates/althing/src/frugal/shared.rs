@@ -1,5 +1,5 @@
-//! What everybody shares in a project, looked up and changed by type: symbols, facts, capsules and
-//! the token ledger; and the clients of HAIDs.
+//! Typed access to what a project shares: symbols, facts, capsules and the token ledger. Also the
+//! clients of HAIDs.
 
 use althing_dialects::frugal::haid::Haid;
 use althing_engine::{Client, Signing};
@@ -14,7 +14,7 @@ use althing_kernel::query::{AgentView, Answer, Everything, LeaseList, LeaseView,
 use althing_kernel::text::Text;
 use althing_kernel::{AgentName, Principal, Rule};
 
-use crate::desk::Desk;
+use crate::command_context::CommandContext;
 use crate::error::Error;
 
 /// A name that somebody typed.
@@ -40,8 +40,8 @@ pub(crate) fn agent_name(haid: &Haid) -> Result<AgentName, Error> {
 
 /// The answer to a question about what is shared; `None` if there is no such thing.
 macro_rules! shared {
-    ($desk:expr, $query:expr, $variant:ident) => {
-        match $desk.context.look_up(&$query)? {
+    ($context:expr, $query:expr, $variant:ident) => {
+        match $context.request.look_up(&$query)? {
             Some(Answer::Commons(CommonsAnswer::$variant(found))) => Ok(Some(found)),
             Some(other) => Err(Error::unexpected(&other)),
             None => Ok(None),
@@ -51,12 +51,12 @@ macro_rules! shared {
 
 /// Everything there is of a sort; nothing where there is no project yet.
 macro_rules! listed {
-    ($desk:expr, $query:expr, $variant:ident) => {
-        shared!($desk, $query, $variant).map(Option::unwrap_or_default)
+    ($context:expr, $query:expr, $variant:ident) => {
+        shared!($context, $query, $variant).map(Option::unwrap_or_default)
     };
 }
 
-impl Desk<'_> {
+impl CommandContext<'_> {
     pub(crate) fn symbol(&self, id: Label) -> Result<Option<SymbolView>, Error> {
         shared!(self, Query::SymbolGet(OfSymbol { id }), Symbol)
     }
@@ -87,7 +87,7 @@ impl Desk<'_> {
         listed!(self, Query::CapsuleList(Everything {}), Capsules)
     }
 
-    /// What capsules build on, each after what it builds on.
+    /// The dependencies of capsules, in an order in which each comes after its own.
     pub(crate) fn capsule_deps(&self, ids: Vec<Handle>) -> Result<Option<DepsView>, Error> {
         shared!(self, Query::CapsuleDeps(OfHandles { ids }), Deps)
     }
@@ -108,7 +108,7 @@ impl Desk<'_> {
     }
 
     pub(crate) fn agent_view(&self, agent: AgentName) -> Result<Option<AgentView>, Error> {
-        match self.context.look_up(&Query::AgentGet(OfAgent { agent }))? {
+        match self.request.look_up(&Query::AgentGet(OfAgent { agent }))? {
             Some(Answer::Agent(found)) => Ok(Some(*found)),
             Some(other) => Err(Error::unexpected(&other)),
             None => Ok(None),
@@ -116,7 +116,7 @@ impl Desk<'_> {
     }
 
     pub(crate) fn agents(&self) -> Result<Vec<AgentView>, Error> {
-        match self.context.look_up(&Query::AgentList(Everything {}))? {
+        match self.request.look_up(&Query::AgentList(Everything {}))? {
             Some(Answer::Agents(found)) => Ok(found),
             Some(other) => Err(Error::unexpected(&other)),
             None => Ok(Vec::new()),
@@ -126,7 +126,7 @@ impl Desk<'_> {
     /// The live leases of anybody or of one holder, the oldest first.
     pub(crate) fn leases(&self, holder: Option<Principal>) -> Result<Vec<LeaseView>, Error> {
         let asked = LeaseList { holder, surfaces: None };
-        match self.context.look_up(&Query::LeaseList(asked))? {
+        match self.request.look_up(&Query::LeaseList(asked))? {
             Some(Answer::Leases(mut leases)) => {
                 leases.sort_by_key(|lease| lease.epoch);
                 Ok(leases)
@@ -138,7 +138,7 @@ impl Desk<'_> {
 
     /// The client of a HAID whose key is here, or is made now.
     pub(crate) fn client_of(&self, haid: &Haid) -> Result<Client, Error> {
-        let engine = self.context.engine()?;
+        let engine = self.request.engine()?;
         let client = engine.client(engine.agent(&agent_name(haid)?)?, Signing::Each);
         Ok(client.warning(&self.app.warnings))
     }

@@ -1,4 +1,4 @@
-//! What waves of workers cost both ways, for people to read.
+//! The token cost of a wave of workers, with and without references, for people to read.
 
 use althing_dialects::frugal::ledger::{Delta, delta_line};
 use althing_dialects::frugal::tokens;
@@ -38,7 +38,7 @@ pub(crate) fn line(measured: &Measured) -> String {
     )
 }
 
-/// What the tokens of one way are made of.
+/// The tokens of one way, by kind.
 pub(crate) fn parts(parts: &BTreeMap<&'static str, u64>) -> String {
     let list: Vec<String> = parts.iter().map(|(kind, tokens)| format!("{kind} {tokens}")).collect();
     list.join(", ")

@@ -5,7 +5,7 @@ use std::ffi::OsString;
 
 use super::Stop;
 
-/// What was given and not read yet.
+/// The arguments that are not read yet.
 pub(super) struct Args(VecDeque<String>);
 
 impl Args {
@@ -31,7 +31,7 @@ impl Args {
         self.next().ok_or_else(|| Stop::error(1, format!("{flag} needs a value")))
     }
 
-    /// Nothing more was given: what would be dropped unread is asked about.
+    /// Refuses further arguments, which would be ignored.
     pub(super) fn end(&mut self) -> Result<(), Stop> {
         match self.next() {
             Some(more) => Err(unexpected(&more)),

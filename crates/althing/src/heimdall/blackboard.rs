@@ -5,7 +5,7 @@ use althing_kernel::blackboard::fact;
 use althing_kernel::blackboard::view::FactView;
 
 use super::args::{Args, unknown};
-use super::{Stop, desk, lines, log, order};
+use super::{Stop, context, lines, log, order};
 use crate::frugal::{label, text};
 
 pub(super) const HELP: &str = "\
@@ -28,24 +28,24 @@ pub(super) fn run(mut args: Args) -> Result<String, Stop> {
             };
             args.end()?;
             let set = fact::Set { key: label(&key)?, value: text(&value)? };
-            order(&desk()?, Command::FactSet(set))?;
+            order(&context()?, Command::FactSet(set))?;
             Ok(format!("{key} = {value}\n"))
         }
         Some("get") => get(args),
         Some("del") => {
             let key = args.next().ok_or_else(|| Stop::error(2, "del needs <key>"))?;
             args.end()?;
-            let (desk, named) = (desk()?, label(&key)?);
+            let (context, named) = (context()?, label(&key)?);
             // Deleting what is not there is no failure.
-            if desk.fact(named.clone())?.is_some() {
-                order(&desk, Command::FactDelete(fact::Delete { key: named }))?;
+            if context.fact(named.clone())?.is_some() {
+                order(&context, Command::FactDelete(fact::Delete { key: named }))?;
             }
             Ok(format!("deleted {key}\n"))
         }
         Some("list") => {
             args.end()?;
             let line = |fact: &FactView| format!("{}\t{}", fact.key, fact.value);
-            Ok(lines(desk()?.facts()?.iter().map(line)))
+            Ok(lines(context()?.facts()?.iter().map(line)))
         }
         _ => Err(unknown(first)),
     }
@@ -54,10 +54,10 @@ pub(super) fn run(mut args: Args) -> Result<String, Stop> {
 fn get(mut args: Args) -> Result<String, Stop> {
     let key = args.next().ok_or_else(|| Stop::error(2, "get needs <key>"))?;
     args.end()?;
-    let desk = desk()?;
-    // What cannot be a key is not one.
-    let found = label(&key).ok().map(|key| desk.fact(key)).transpose()?.flatten();
+    let context = context()?;
+    // Text that cannot be a key names no fact.
+    let found = label(&key).ok().map(|key| context.fact(key)).transpose()?.flatten();
     let found = found.ok_or_else(|| Stop::error(1, format!("no fact for key: {key}")))?;
-    log::looked(&desk, "blackboard", "get", &key);
+    log::looked(&context, "blackboard", "get", &key);
     Ok(format!("{}\n", found.value))
 }

@@ -3,8 +3,8 @@
 use althing_dialects::frugal::brief::{Asked, Mode, list};
 
 use super::args::{Args, unexpected, unknown};
-use super::{Stop, desk, log};
-use crate::desk::Desk;
+use super::{Stop, context, log};
+use crate::command_context::CommandContext;
 use crate::frugal::{Order, build, counted};
 
 pub(super) const HELP: &str = "\
@@ -49,10 +49,10 @@ pub(super) fn run(mut args: Args) -> Result<String, Stop> {
         capsules: list(&given.capsules),
         invariants: given.invariants,
     };
-    let desk = desk()?;
+    let context = context()?;
     let detail =
         format!("task={} symbols={} capsules={}", order.asked.task, given.symbols, given.capsules);
-    make(&desk, &order, &detail)
+    make(&context, &order, &detail)
 }
 
 fn read(args: &mut Args) -> Result<Given, Stop> {
@@ -80,9 +80,9 @@ fn read(args: &mut Args) -> Result<Given, Stop> {
     Ok(given)
 }
 
-fn make(desk: &Desk<'_>, order: &Order, detail: &str) -> Result<String, Stop> {
+fn make(context: &CommandContext<'_>, order: &Order, detail: &str) -> Result<String, Stop> {
     let strict = order.asked.mode == Mode::Strict;
-    let built = build(desk, order).map_err(|failure| {
+    let built = build(context, order).map_err(|failure| {
         if !strict {
             return Stop::from(failure);
         }
@@ -103,7 +103,7 @@ fn make(desk: &Desk<'_>, order: &Order, detail: &str) -> Result<String, Stop> {
         })
         .collect();
     if strict && !brief.unresolved.is_empty() {
-        log::looked(desk, "brief", "refused", detail);
+        log::looked(context, "brief", "refused", detail);
         return Err(Stop { out: brief.text, code: 1, ..Stop::default() });
     }
     if let Some(id) = unknown.first() {
@@ -111,16 +111,16 @@ fn make(desk: &Desk<'_>, order: &Order, detail: &str) -> Result<String, Stop> {
         return Err(Stop { out: brief.text, err, code: 1, help: false });
     }
     if !order.capsules.is_empty() {
-        log::looked(desk, "capsule", "hydrate", &order.capsules.join(" "));
+        log::looked(context, "capsule", "hydrate", &order.capsules.join(" "));
     }
-    log::looked(desk, "brief", "build", detail);
+    log::looked(context, "brief", "build", detail);
     // The brief is good whether or not it could be counted.
     if let Err(failure) =
-        counted(desk, &brief.text, ("orchestration", "delta_brief"), Some(&order.asked.task))
+        counted(context, &brief.text, ("orchestration", "delta_brief"), Some(&order.asked.task))
     {
         use std::io::Write as _;
         let _ = writeln!(std::io::stderr(), "note: not on the ledger: {}", failure.message());
     }
-    desk.app.warn();
+    context.app.warn();
     Ok(brief.text)
 }

@@ -10,8 +10,8 @@ use althing_services::frugal::capsules::written_out;
 use std::collections::BTreeMap;
 
 use super::args::{Args, unexpected, unknown};
-use super::{Stop, desk, lines, log, order};
-use crate::desk::Desk;
+use super::{Stop, context, lines, log, order};
+use crate::command_context::CommandContext;
 use crate::frugal::{handle, text};
 
 pub(super) const HELP: &str = "\
@@ -33,19 +33,19 @@ pub(super) fn run(mut args: Args) -> Result<String, Stop> {
         Some("show") => {
             let id = args.next().ok_or_else(|| Stop::usage("show needs <id>"))?;
             args.end()?;
-            Ok(written_out(&get(&desk()?, &id)?))
+            Ok(written_out(&get(&context()?, &id)?))
         }
         Some("list") => {
             args.end()?;
-            Ok(lines(desk()?.capsules()?.iter().map(|own| own.id.to_string())))
+            Ok(lines(context()?.capsules()?.iter().map(|own| own.id.to_string())))
         }
         Some("deps") => {
             let id = args.next().ok_or_else(|| Stop::usage("deps needs <id>"))?;
             args.end()?;
-            let desk = desk()?;
-            let own = get(&desk, &id)?;
-            let found = desk.capsule_deps(vec![own.id])?;
-            // What is depended on and not there is listed first, as it would come first.
+            let context = context()?;
+            let own = get(&context, &id)?;
+            let found = context.capsule_deps(vec![own.id])?;
+            // Missing dependencies are listed first, where they would stand in the order.
             let all =
                 found.into_iter().flat_map(|found| found.missing.into_iter().chain(found.ids));
             Ok(lines(all.map(|id| id.to_string())))
@@ -56,9 +56,9 @@ pub(super) fn run(mut args: Args) -> Result<String, Stop> {
 }
 
 /// A capsule that has to be there.
-fn get(desk: &Desk<'_>, id: &str) -> Result<CapsuleView, Stop> {
-    // What cannot be an id is not one.
-    let found = Handle::new(id).ok().map(|id| desk.capsule(id)).transpose()?.flatten();
+fn get(context: &CommandContext<'_>, id: &str) -> Result<CapsuleView, Stop> {
+    // Text that cannot be an id names no capsule.
+    let found = Handle::new(id).ok().map(|id| context.capsule(id)).transpose()?.flatten();
     found.ok_or_else(|| Stop::error(1, format!("no capsule: {id}")))
 }
 
@@ -97,12 +97,12 @@ fn write(mut args: Args) -> Result<String, Stop> {
         place: field("--where").map(text).transpose()?,
     };
     let lines = write.lines();
-    let desk = desk()?;
-    order(&desk, Command::CapsuleWrite(write)).map_err(|failure| match failure.rule() {
+    let context = context()?;
+    order(&context, Command::CapsuleWrite(write)).map_err(|failure| match failure.rule() {
         Rule::CapsuleLines => Stop::error(2, failure.message()),
         _ => failure.into(),
     })?;
-    Ok(match desk.project.planning().written(&format!("{CAPSULES}/{id}.md")) {
+    Ok(match context.project.planning().written(&format!("{CAPSULES}/{id}.md")) {
         Some(path) => format!("wrote {} ({lines} lines)\n", path.display()),
         None => format!("recorded {id} ({lines} lines)\n"),
     })
@@ -113,18 +113,18 @@ fn hydrate(mut args: Args) -> Result<String, Stop> {
     if asked.is_empty() {
         return Err(Stop::usage("hydrate needs <id>..."));
     }
-    let desk = desk()?;
+    let context = context()?;
     let no = |id: &str| Stop::error(1, format!("no capsule: {id}"));
     let handles = asked.iter().map(|id| Handle::new(id).map_err(|_| no(id)));
     let handles = handles.collect::<Result<Vec<Handle>, Stop>>()?;
-    let Some(found) = desk.hydrated(handles)? else {
+    let Some(found) = context.hydrated(handles)? else {
         return Err(no(&asked[0]));
     };
     if let Some(unknown) = found.unknown.first() {
         return Err(no(unknown.as_str()));
     }
     let text = found.capsules.iter().map(written_out).collect::<Vec<_>>().join("\n");
-    log::looked(&desk, "capsule", "hydrate", &asked.join(" "));
+    log::looked(&context, "capsule", "hydrate", &asked.join(" "));
     match found.missing.as_slice() {
         [] => Ok(text),
         missing => {

@@ -12,8 +12,8 @@ use althing_kernel::{Command, Principal, RefusalKind, Reply, Rule, Surface};
 use std::collections::BTreeSet;
 
 use super::args::{Args, unexpected, unknown};
-use super::{Stop, desk, desk_with, haid, order, order_as};
-use crate::desk::Desk;
+use super::{Stop, context, context_with, haid, order, order_as};
+use crate::command_context::CommandContext;
 use crate::error::Error;
 use crate::frugal::{agent_name, own_haid, text};
 
@@ -50,7 +50,7 @@ pub(super) fn run(mut args: Args) -> Result<String, Stop> {
         "heartbeat" => heartbeat(&given),
         "show" => show(&given),
         "list" => {
-            let claims = claims(&desk()?, None)?;
+            let claims = claims(&context()?, None)?;
             if given.has("--json") {
                 return Ok(format!("{}\n", json_of(&claims)));
             }
@@ -60,17 +60,17 @@ pub(super) fn run(mut args: Args) -> Result<String, Stop> {
     }
 }
 
-/// What ran out is over by itself. That is put on record with the next commit, and this makes one
-/// if there is anything to record.
+/// Records claims that expired. They ended by themselves; this makes a commit if there is one to
+/// record.
 fn reap() -> Result<String, Stop> {
-    let desk = desk()?;
-    let engine = desk.engine()?;
+    let context = context()?;
+    let engine = context.engine()?;
     let (now, world) = (engine.now(), engine.world().map_err(Error::from)?);
     let over = world.state.leases().filter(|(_, lease)| lease.expires_at <= now).count();
     if over > 0 {
-        order(&desk, Command::AgentHeartbeat(Beat::default()))?;
+        order(&context, Command::AgentHeartbeat(Beat::default()))?;
     }
-    let left = claims(&desk, None)?.len();
+    let left = claims(&context, None)?.len();
     Ok(format!("reaped {over} expired claim(s); {left} active claim(s) remain\n"))
 }
 
@@ -89,7 +89,7 @@ impl Given {
         self.switches.contains(switch)
     }
 
-    /// What is asked for, each of which has to be a surface.
+    /// The requested surfaces.
     fn surfaces(&self) -> Result<Surfaces, Stop> {
         let read = |text: &String| {
             let unusable = |error| Error::misuse(Rule::SurfaceGrammar, format!("{error}"));
@@ -137,7 +137,7 @@ fn minutes(text: &str) -> Result<u64, Stop> {
     number.ok_or_else(|| Stop::error(2, "--ttl must be a positive number of minutes"))
 }
 
-/// Whoever acts, and what they are called here.
+/// The caller, and the name shown for it.
 struct Who {
     principal: Principal,
     shown: String,
@@ -146,11 +146,11 @@ struct Who {
 
 impl Who {
     /// Whose claims are meant. A HAID stands for itself and for whom it started.
-    fn of(desk: &Desk<'_>, given: Option<&Haid>) -> Result<Self, Stop> {
-        let principal = match (given, desk.project.asker()?) {
+    fn of(context: &CommandContext<'_>, given: Option<&Haid>) -> Result<Self, Stop> {
+        let principal = match (given, context.project.asker()?) {
             (Some(haid), _) => Principal::Agent(agent_name(haid)?),
             (None, Some(asker)) => asker,
-            (None, None) => Principal::Agent(agent_name(&own_haid(&desk.project)?)?),
+            (None, None) => Principal::Agent(agent_name(&own_haid(&context.project)?)?),
         };
         let (shown, haid) = named(&principal.to_string());
         Ok(Who { principal, shown, haid })
@@ -159,11 +159,11 @@ impl Who {
     /// The one who issues a command, if that may be whoever sits here: their own HAID, somebody
     /// started from it, or whom they are set to be. Otherwise the refusal is on record, in the name
     /// of whoever sits here.
-    fn client(&self, desk: &Desk<'_>, command: &str) -> Result<Client, Stop> {
-        let own = own_haid(&desk.project)?;
-        let set = desk.project.asker()?;
+    fn client(&self, context: &CommandContext<'_>, command: &str) -> Result<Client, Stop> {
+        let own = own_haid(&context.project)?;
+        let set = context.project.asker()?;
         match (&self.haid, &set) {
-            (_, Some(set)) if *set == self.principal => Ok(desk.client()?),
+            (_, Some(set)) if *set == self.principal => Ok(context.client()?),
             // ALTHING_AGENT and ALTHING_USER fix the caller's identity.
             (_, Some(set)) => {
                 let (set, _) = named(&set.to_string());
@@ -172,18 +172,18 @@ impl Who {
                     format!("you are {set}, and not {}", self.shown),
                 );
                 // A person has not shown yet that they are that person.
-                if matches!(desk.project.asker()?, Some(Principal::User(_))) {
+                if matches!(context.project.asker()?, Some(Principal::User(_))) {
                     return Err(failure.into());
                 }
-                Err(failure.recorded(&desk.client()?, command).into())
+                Err(failure.recorded(&context.client()?, command).into())
             }
-            (Some(haid), None) if haid.root() == own.as_str() => Ok(desk.client_of(haid)?),
+            (Some(haid), None) if haid.root() == own.as_str() => Ok(context.client_of(haid)?),
             (_, None) => {
                 let message = format!(
                     "you are {own}, and not {}; ALTHING_AGENT says who you are to be",
                     self.shown
                 );
-                let client = desk.client_of(&own)?;
+                let client = context.client_of(&own)?;
                 Err(Error::refused(Rule::WhoAreYou, message).recorded(&client, command).into())
             }
         }
@@ -191,11 +191,15 @@ impl Who {
 }
 
 /// The client of a HAID, under the same rule.
-pub(super) fn client_of(desk: &Desk<'_>, haid: &Haid, command: &str) -> Result<Client, Stop> {
-    Who::of(desk, Some(haid))?.client(desk, command)
+pub(super) fn client_of(
+    context: &CommandContext<'_>,
+    haid: &Haid,
+    command: &str,
+) -> Result<Client, Stop> {
+    Who::of(context, Some(haid))?.client(context, command)
 }
 
-/// What a holder is called here: its HAID if it has one.
+/// The name of a holder as it is shown here: its HAID, if it has one.
 fn named(principal: &str) -> (String, Option<Haid>) {
     let haid = principal.strip_prefix("agent:").and_then(Haid::of_agent);
     let bare = principal.strip_prefix("agent:").unwrap_or(principal);
@@ -206,12 +210,12 @@ fn claim(given: &Given) -> Result<String, Stop> {
     let task = given.task.as_deref().filter(|task| !task.is_empty());
     let task = task.ok_or_else(|| Stop::usage("claim needs --task <ref>"))?;
     let surfaces = given.surfaces()?;
-    let desk = desk()?;
+    let context = context()?;
     let ttl_s = match given.ttl_minutes {
         Some(minutes) => minutes.saturating_mul(60),
-        None => desk.project.settings.lease_ttl.value.secs(),
+        None => context.project.settings.lease_ttl.value.secs(),
     };
-    let who = Who::of(&desk, given.haid.as_ref())?;
+    let who = Who::of(&context, given.haid.as_ref())?;
     let open = Open {
         purpose: None,
         replace: given.has("--replace"),
@@ -221,8 +225,8 @@ fn claim(given: &Given) -> Result<String, Stop> {
         task: Some(Text::new(task).map_err(Error::unreadable)?),
         ttl_s: Some(Ttl::new(ttl_s.into()).map_err(Error::unreadable)?),
     };
-    let client = who.client(&desk, "lease.open")?;
-    match order_as(&desk, &client, Command::LeaseOpen(open)) {
+    let client = who.client(&context, "lease.open")?;
+    match order_as(&context, &client, Command::LeaseOpen(open)) {
         Ok(Reply::Lease(lease)) => {
             let held: Vec<String> = lease.surfaces.iter().map(ToString::to_string).collect();
             Ok(claim::claimed(&held, &who.shown, task, claim::minutes(ttl_s)))
@@ -233,7 +237,7 @@ fn claim(given: &Given) -> Result<String, Stop> {
                 Details::Collisions(collisions) => collisions.as_slice(),
                 _ => &[],
             };
-            let err = claim::collision(&overlaps(&desk, collisions)?);
+            let err = claim::collision(&overlaps(&context, collisions)?);
             Err(Stop { err, code: COLLISION, ..Stop::default() })
         }
         Err(error) => Err(refused(&who, error.into())),
@@ -254,8 +258,8 @@ fn refused(who: &Who, failure: Error) -> Stop {
 }
 
 /// The collisions of a refusal, with the tasks they belong to.
-fn overlaps(desk: &Desk<'_>, collisions: &[Collision]) -> Result<Vec<Overlap>, Stop> {
-    let leases = desk.leases(None)?;
+fn overlaps(context: &CommandContext<'_>, collisions: &[Collision]) -> Result<Vec<Overlap>, Stop> {
+    let leases = context.leases(None)?;
     let of = |collision: &Collision| {
         let (holder, haid) = named(&collision.holder.to_string());
         let lease = leases.iter().find(|lease| lease.lease == collision.lease);
@@ -268,16 +272,16 @@ fn overlaps(desk: &Desk<'_>, collisions: &[Collision]) -> Result<Vec<Overlap>, S
 }
 
 fn check(given: &Given) -> Result<String, Stop> {
-    let desk = desk()?;
-    let who = Who::of(&desk, given.haid.as_ref())?;
+    let context = context()?;
+    let who = Who::of(&context, given.haid.as_ref())?;
     let (holder, surfaces) = (Some(who.principal), given.surfaces()?);
     let asked = Query::LeaseCheck(LeaseCheck { holder, epoch: None, surfaces });
-    let found = match desk.context.look_up(&asked)? {
+    let found = match context.request.look_up(&asked)? {
         Some(Answer::Check(found)) => found.collisions,
         Some(other) => return Err(Error::unexpected(&other).into()),
         None => Vec::new(),
     };
-    let overlaps = overlaps(&desk, &found)?;
+    let overlaps = overlaps(&context, &found)?;
     if overlaps.is_empty() {
         return Ok("clear: no requested surface overlaps an active claim of another agent\n".into());
     }
@@ -286,63 +290,63 @@ fn check(given: &Given) -> Result<String, Stop> {
 }
 
 /// The live leases, or those of one holder.
-fn leases(desk: &Desk<'_>, of: Option<&Who>) -> Result<Vec<LeaseView>, Stop> {
-    Ok(desk.leases(of.map(|who| who.principal.clone()))?)
+fn leases(context: &CommandContext<'_>, of: Option<&Who>) -> Result<Vec<LeaseView>, Stop> {
+    Ok(context.leases(of.map(|who| who.principal.clone()))?)
 }
 
 fn release(given: &Given) -> Result<String, Stop> {
-    let desk = desk_with(given.has("--passphrase-stdin"))?;
-    let who = Who::of(&desk, given.haid.as_ref())?;
-    let held = leases(&desk, Some(&who))?;
+    let context = context_with(given.has("--passphrase-stdin"))?;
+    let who = Who::of(&context, given.haid.as_ref())?;
+    let held = leases(&context, Some(&who))?;
     if held.is_empty() {
         return Ok(format!("no active claim for {}\n", who.shown));
     }
     if given.has("--override") {
         let reason = given.reason.as_deref().filter(|reason| !reason.is_empty());
         let reason = reason.ok_or_else(|| Stop::usage("--override needs --reason TEXT"))?;
-        let client = desk.client()?;
+        let client = context.client()?;
         for lease in &held {
             let force = Force { lease: lease.lease.clone(), reason: text(reason)? };
-            order_as(&desk, &client, Command::LeaseForce(force)).map_err(Error::from)?;
+            order_as(&context, &client, Command::LeaseForce(force)).map_err(Error::from)?;
         }
         return Ok(format!("released claim for {}\n", who.shown));
     }
-    let client = who.client(&desk, "lease.release").map_err(|stop| Stop {
+    let client = who.client(&context, "lease.release").map_err(|stop| Stop {
         err: stop.err
             + "only its holder releases a claim; a person may: --override --reason TEXT\n",
         ..stop
     })?;
     for lease in &held {
         let release = Release { epoch: None, lease: lease.lease.clone() };
-        order_as(&desk, &client, Command::LeaseRelease(release)).map_err(Error::from)?;
+        order_as(&context, &client, Command::LeaseRelease(release)).map_err(Error::from)?;
     }
     Ok(format!("released claim for {}\n", who.shown))
 }
 
 fn heartbeat(given: &Given) -> Result<String, Stop> {
-    let desk = desk()?;
-    let who = Who::of(&desk, given.haid.as_ref())?;
-    let held = leases(&desk, Some(&who))?;
+    let context = context()?;
+    let who = Who::of(&context, given.haid.as_ref())?;
+    let held = leases(&context, Some(&who))?;
     if held.is_empty() {
         return Err(Stop::error(2, format!("no active claim for {}", who.shown)));
     }
-    let client = who.client(&desk, "lease.renew")?;
+    let client = who.client(&context, "lease.renew")?;
     for lease in &held {
         let renew = Renew { epoch: None, lease: lease.lease.clone(), ttl_s: None };
-        let renewed = order_as(&desk, &client, Command::LeaseRenew(renew));
+        let renewed = order_as(&context, &client, Command::LeaseRenew(renew));
         renewed.map_err(|error| refused(&who, error.into()))?;
     }
     Ok(format!("heartbeat bumped for {}\n", who.shown))
 }
 
-fn claims(desk: &Desk<'_>, of: Option<&Who>) -> Result<Vec<Claim>, Stop> {
-    Ok(leases(desk, of)?.iter().map(Claim::of).collect())
+fn claims(context: &CommandContext<'_>, of: Option<&Who>) -> Result<Vec<Claim>, Stop> {
+    Ok(leases(context, of)?.iter().map(Claim::of).collect())
 }
 
 fn show(given: &Given) -> Result<String, Stop> {
-    let desk = desk()?;
-    let who = Who::of(&desk, given.haid.as_ref())?;
-    let claims = claims(&desk, Some(&who))?;
+    let context = context()?;
+    let who = Who::of(&context, given.haid.as_ref())?;
+    let claims = claims(&context, Some(&who))?;
     if given.has("--json") {
         return Ok(format!("{}\n", json_of(&claims)));
     }

@@ -5,7 +5,7 @@ use althing_dialects::frugal::message::NonEmpty;
 use althing_dialects::frugal::planning::utc;
 
 use super::args::{Args, unexpected, unknown};
-use super::{Stop, desk, log};
+use super::{Stop, context, log};
 
 pub(super) const HELP: &str = "\
 heimdall-gate: a gate's report as a message that refers to it
@@ -38,18 +38,18 @@ pub(super) fn run(mut args: Args) -> Result<String, Stop> {
     let (Some(report), Some(from), Some(msg_id)) = (report, from, msg_id) else {
         return Err(Stop::usage("to-message needs --report, --from and --msg-id"));
     };
-    let content =
+    let bytes =
         read(&report).ok_or_else(|| Stop::error(1, format!("report not found: {report}")))?;
     let path = std::fs::canonicalize(&report).unwrap_or_else(|_| report.clone().into());
     let path = path.to_str().ok_or_else(|| Stop::error(1, "the report's path is not UTF-8"))?;
-    let desk = desk()?;
-    let now = utc(desk.now());
+    let context = context()?;
+    let now = utc(context.now());
     let asked = Asked { from, msg_id, wave: wave.as_deref(), report_ref: path, ts: &now };
-    let message = to_message(&content, asked).map_err(|why| Stop::error(1, why))?;
+    let message = to_message(&bytes, asked).map_err(|why| Stop::error(1, why))?;
     let line = serde_json::to_string(&message).map_err(|error| Stop::error(1, error))?;
     if let althing_dialects::frugal::message::Body::GateReport(body) = &message.body {
         let detail = format!("{}/{} ref={path}", body.gate_id, body.status.as_str());
-        log::looked(&desk, "gate", "to-message", &detail);
+        log::looked(&context, "gate", "to-message", &detail);
     }
     Ok(format!("{line}\n"))
 }

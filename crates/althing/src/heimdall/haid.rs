@@ -8,8 +8,8 @@ use althing_kernel::query::AgentView;
 use althing_kernel::{Command, Principal};
 
 use super::args::{Args, unexpected, unknown};
-use super::{Stop, claim, desk, desk_with, lines, order, order_as};
-use crate::desk::Desk;
+use super::{Stop, claim, context, context_with, lines, order, order_as};
+use crate::command_context::CommandContext;
 use crate::error::Error;
 use crate::frugal::{agent_name, label, own_haid};
 
@@ -37,26 +37,26 @@ pub(super) fn run(mut args: Args) -> Result<String, Stop> {
     match first.as_deref() {
         Some("current") => {
             args.end()?;
-            Ok(format!("{}\n", own_haid(&desk()?.project)?))
+            Ok(format!("{}\n", own_haid(&context()?.project)?))
         }
         Some("spawn") => {
             let role = args.next().ok_or_else(|| Stop::usage("spawn needs <role>"))?;
             args.end()?;
-            let spawned = own_haid(&desk()?.project)?.spawn(&role);
+            let spawned = own_haid(&context()?.project)?.spawn(&role);
             let spawned = spawned.ok_or_else(|| Stop::error(2, format!("no role in {role:?}")))?;
             Ok(format!("{spawned}\n"))
         }
         Some("register") => register(args),
         Some("heartbeat") => {
-            let (desk, given) = (desk()?, args.next());
+            let (context, given) = (context()?, args.next());
             args.end()?;
-            let haid = given_or_set(&desk, given)?;
-            if entry(&desk, &haid)?.is_none() {
+            let haid = given_or_set(&context, given)?;
+            if entry(&context, &haid)?.is_none() {
                 return Err(Stop::error(2, format!("HAID not in registry: {haid}")));
             }
-            let client = claim::client_of(&desk, &haid, "agent.heartbeat")?;
+            let client = claim::client_of(&context, &haid, "agent.heartbeat")?;
             let beat = Command::AgentHeartbeat(Beat::default());
-            order_as(&desk, &client, beat).map_err(Error::from)?;
+            order_as(&context, &client, beat).map_err(Error::from)?;
             Ok(format!("heartbeat bumped for {haid}\n"))
         }
         Some("revoke") => stand(args, Command::AgentRevoke, "revoked"),
@@ -66,14 +66,15 @@ pub(super) fn run(mut args: Args) -> Result<String, Stop> {
         Some("get") => {
             let haid = needed(args.next())?;
             args.end()?;
-            let desk = desk()?;
-            let found = entry(&desk, &haid)?.map_or_else(|| "null".to_owned(), |own| pretty(&own));
+            let context = context()?;
+            let found =
+                entry(&context, &haid)?.map_or_else(|| "null".to_owned(), |own| pretty(&own));
             Ok(format!("{found}\n"))
         }
         Some("trailer") => {
             let given = args.next();
             args.end()?;
-            let haid = given_or_own(&desk()?, given)?;
+            let haid = given_or_own(&context()?, given)?;
             Ok(format!("Heimdall-Agent: {haid}\n"))
         }
         _ => Err(unknown(first)),
@@ -88,20 +89,20 @@ fn needed(given: Option<String>) -> Result<Haid, Stop> {
     parse(&given.ok_or_else(|| Stop::usage("a HAID is needed"))?)
 }
 
-fn given_or_own(desk: &Desk<'_>, given: Option<String>) -> Result<Haid, Stop> {
+fn given_or_own(context: &CommandContext<'_>, given: Option<String>) -> Result<Haid, Stop> {
     match given {
         Some(text) => parse(&text),
-        None => Ok(own_haid(&desk.project)?),
+        None => Ok(own_haid(&context.project)?),
     }
 }
 
 /// The same for those who act: whoever is set to be somebody is that one.
-fn given_or_set(desk: &Desk<'_>, given: Option<String>) -> Result<Haid, Stop> {
-    let set = match (&given, desk.project.asker()?) {
+fn given_or_set(context: &CommandContext<'_>, given: Option<String>) -> Result<Haid, Stop> {
+    let set = match (&given, context.project.asker()?) {
         (None, Some(Principal::Agent(name))) => Haid::of_agent(name.as_str()),
         _ => None,
     };
-    set.map_or_else(|| given_or_own(desk, given), Ok)
+    set.map_or_else(|| given_or_own(context, given), Ok)
 }
 
 fn register(mut args: Args) -> Result<String, Stop> {
@@ -113,8 +114,8 @@ fn register(mut args: Args) -> Result<String, Stop> {
             other => return Err(unexpected(other)),
         }
     }
-    let desk = desk()?;
-    let haid = given_or_set(&desk, haid)?;
+    let context = context()?;
+    let haid = given_or_set(&context, haid)?;
     let role = role.or_else(|| haid.role().map(str::to_owned));
     let role = role.unwrap_or_else(|| "orchestrator".to_owned());
     let about = Register {
@@ -123,8 +124,8 @@ fn register(mut args: Args) -> Result<String, Stop> {
         tool: Some(label(haid.role().unwrap_or("unknown"))?),
         tool_version: Some(label("unknown")?),
     };
-    let client = claim::client_of(&desk, &haid, "agent.register")?;
-    order_as(&desk, &client, Command::AgentRegister(about)).map_err(Error::from)?;
+    let client = claim::client_of(&context, &haid, "agent.register")?;
+    order_as(&context, &client, Command::AgentRegister(about)).map_err(Error::from)?;
     Ok(format!("{haid}\n"))
 }
 
@@ -136,23 +137,23 @@ fn stand(mut args: Args, command: fn(OfAgent) -> Command, word: &str) -> Result<
         Some(other) => return Err(unexpected(other)),
     };
     args.end()?;
-    let desk = desk_with(passphrase)?;
-    order(&desk, command(OfAgent { agent: agent_name(&haid)? }))?;
+    let context = context_with(passphrase)?;
+    order(&context, command(OfAgent { agent: agent_name(&haid)? }))?;
     Ok(format!("{haid} {word}\n"))
 }
 
 fn check(mut args: Args) -> Result<String, Stop> {
     let haid = needed(args.next())?;
     args.end()?;
-    let desk = desk()?;
+    let context = context()?;
     // Whoever is revoked takes those along that it started.
     if let Some(root) = haid.role().and_then(|_| Haid::new(haid.root()).ok())
-        && entry(&desk, &root)?.is_some_and(|root| root.status != Standing::Active)
+        && entry(&context, &root)?.is_some_and(|root| root.status != Standing::Active)
     {
         let message = format!("HAID is revoked: {root}, which {haid} is of");
         return Err(Stop::error(NOT_ACTIVE, message));
     }
-    let status = entry(&desk, &haid)?.map(|own| own.status);
+    let status = entry(&context, &haid)?.map(|own| own.status);
     match status {
         Some(Standing::Active) => Ok(format!("{haid} active\n")),
         Some(_) => Err(Stop::error(NOT_ACTIVE, format!("HAID is revoked: {haid}"))),
@@ -160,12 +161,12 @@ fn check(mut args: Args) -> Result<String, Stop> {
     }
 }
 
-fn entry(desk: &Desk<'_>, haid: &Haid) -> Result<Option<Entry>, Stop> {
-    let found = desk.agent_view(agent_name(haid)?)?;
+fn entry(context: &CommandContext<'_>, haid: &Haid) -> Result<Option<Entry>, Stop> {
+    let found = context.agent_view(agent_name(haid)?)?;
     Ok(found.map(|agent| shown(haid, &agent)))
 }
 
-/// What is known of a HAID, with its fields in the order they are written.
+/// The known facts about a HAID, with the fields in the order they are written.
 #[derive(serde::Serialize)]
 struct Entry {
     human: String,
@@ -201,7 +202,7 @@ fn list(mut args: Args) -> Result<String, Stop> {
         Some(other) => return Err(unexpected(other)),
     };
     args.end()?;
-    let agents = desk()?.agents()?;
+    let agents = context()?.agents()?;
     let known: Vec<(Haid, Entry)> = agents
         .iter()
         .filter_map(|agent| {

@@ -9,8 +9,8 @@ use althing_kernel::workspace::meter::Amount;
 use std::collections::BTreeMap;
 
 use super::args::{Args, unexpected, unknown};
-use super::{Stop, desk, order};
-use crate::desk::Desk;
+use super::{Stop, context, order};
+use crate::command_context::CommandContext;
 use crate::error::Error;
 use crate::frugal::{label, log_line};
 
@@ -40,7 +40,7 @@ pub(super) fn run(mut args: Args) -> Result<String, Stop> {
                     other => return Err(unexpected(other)),
                 }
             }
-            Ok(report(&by, &totals(&desk()?, &by)?))
+            Ok(report(&by, &totals(&context()?, &by)?))
         }
         Some("delta") => {
             let mut role = None;
@@ -50,7 +50,7 @@ pub(super) fn run(mut args: Args) -> Result<String, Stop> {
                     other => return Err(unexpected(other)),
                 }
             }
-            Ok(delta(&deltas(&desk()?, role.as_deref())?))
+            Ok(delta(&deltas(&context()?, role.as_deref())?))
         }
         _ => Err(unknown(first)),
     }
@@ -97,7 +97,7 @@ fn log(mut args: Args) -> Result<String, Stop> {
         tool: optional("--tool")?,
         ..log_line(role, kind, number, counted.is_some())?
     };
-    order(&desk()?, Command::LedgerLog(line))?;
+    order(&context()?, Command::LedgerLog(line))?;
     Ok(format!("logged {role}/{kind}={number}\n"))
 }
 
@@ -117,12 +117,12 @@ fn baseline(mut args: Args) -> Result<String, Stop> {
         return Err(Stop::error(2, "--tokens of a baseline must be a positive integer"));
     }
     let set = Baseline { role: label(&role)?, tokens: Amount::new(tokens) };
-    order(&desk()?, Command::LedgerBaseline(set))?;
+    order(&context()?, Command::LedgerBaseline(set))?;
     Ok(format!("baseline {role} = {tokens} (v1)\n"))
 }
 
-fn totals(desk: &Desk<'_>, by: &str) -> Result<Vec<Total>, Stop> {
-    let found = desk.token_report(by_word(by)?)?;
+fn totals(context: &CommandContext<'_>, by: &str) -> Result<Vec<Total>, Stop> {
+    let found = context.token_report(by_word(by)?)?;
     let total = |row: SumView| Total {
         name: row.name.to_string(),
         tokens: row.tokens,
@@ -136,8 +136,8 @@ fn by_word(word: &str) -> Result<By, Error> {
     serde_json::from_value(word.into()).map_err(Error::unreadable)
 }
 
-fn deltas(desk: &Desk<'_>, role: Option<&str>) -> Result<Vec<Delta>, Stop> {
-    let found = desk.token_deltas(role.map(label).transpose()?)?;
+fn deltas(context: &CommandContext<'_>, role: Option<&str>) -> Result<Vec<Delta>, Stop> {
+    let found = context.token_deltas(role.map(label).transpose()?)?;
     let of = |row: DeltaView| Delta {
         role: row.role.to_string(),
         baseline: row.baseline,

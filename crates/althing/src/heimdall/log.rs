@@ -4,13 +4,13 @@ use althing_dialects::frugal::plain::escaped;
 use althing_dialects::frugal::planning::utc;
 use std::io::Write as _;
 
-use crate::desk::Desk;
+use crate::command_context::CommandContext;
 
 /// Appends a line, if there is a log. A look-up that cannot be logged is still one.
-pub(super) fn looked(desk: &Desk<'_>, actor: &str, action: &str, detail: &str) {
+pub(super) fn looked(context: &CommandContext<'_>, actor: &str, action: &str, detail: &str) {
     // A link leads elsewhere, and a pipe has nobody at its end.
-    let Some(path) = desk.project.planning().written("protocol.log") else { return };
-    let line = format!("{}\t{actor}\t{action}\t{}\n", utc(desk.now()), escaped(detail));
+    let Some(path) = context.project.planning().written("protocol.log") else { return };
+    let line = format!("{}\t{actor}\t{action}\t{}\n", utc(context.now()), escaped(detail));
     let opened = std::fs::OpenOptions::new().append(true).open(path);
     // One write, so that lines of several processes do not mix.
     if let Err(error) = opened.and_then(|mut file| file.write_all(line.as_bytes())) {

@@ -27,7 +27,7 @@ use std::process::ExitCode;
 
 use crate::app::App;
 use crate::cli::Globals;
-use crate::desk::Desk;
+use crate::command_context::CommandContext;
 use crate::error::{Error, exit_code};
 use args::Args;
 
@@ -147,14 +147,18 @@ impl From<Error> for Stop {
 }
 
 /// Issues a command as whoever asks, and shows its warnings.
-fn order(desk: &Desk<'_>, command: Command) -> Result<Reply, Error> {
-    Ok(order_as(desk, &desk.client()?, command)?)
+fn order(context: &CommandContext<'_>, command: Command) -> Result<Reply, Error> {
+    Ok(order_as(context, &context.client()?, command)?)
 }
 
 /// The same, as a client.
-fn order_as(desk: &Desk<'_>, client: &Client, command: Command) -> Result<Reply, EngineError> {
+fn order_as(
+    context: &CommandContext<'_>,
+    client: &Client,
+    command: Command,
+) -> Result<Reply, EngineError> {
     let done = client.execute(command);
-    desk.app.warn();
+    context.app.warn();
     done
 }
 
@@ -196,13 +200,13 @@ pub(crate) fn main(tool: Tool, given: Vec<OsString>) -> ExitCode {
 }
 
 /// The project around the current folder.
-fn desk() -> Result<Desk<'static>, Error> {
-    desk_with(false)
+fn context() -> Result<CommandContext<'static>, Error> {
+    context_with(false)
 }
 
 /// The same, with a person's passphrase on standard input.
-fn desk_with(passphrase_stdin: bool) -> Result<Desk<'static>, Error> {
-    Desk::beginning(App::new(Globals {
+fn context_with(passphrase_stdin: bool) -> Result<CommandContext<'static>, Error> {
+    CommandContext::beginning(App::new(Globals {
         project: None,
         store: None,
         agent: None,

@@ -3,7 +3,7 @@
 use std::io::{BufRead as _, Seek as _, SeekFrom};
 
 use super::args::{Args, unexpected, unknown};
-use super::{Stop, Tool, desk, lines};
+use super::{Stop, Tool, context, lines};
 use crate::frugal::waves;
 use althing_dialects::frugal::wave::{WAVES_MAX, WORKERS_MAX};
 
@@ -71,11 +71,11 @@ fn demo(mut args: Args) -> Result<String, Stop> {
 }
 
 fn init() -> Result<String, Stop> {
-    let desk = desk()?;
-    desk.project.planning().begin(&desk.engine()?)?;
-    let planning = desk.project.planning().root().to_owned();
+    let context = context()?;
+    context.project.planning().begin(&context.engine()?)?;
+    let planning = context.project.planning().root().to_owned();
     let protocol = planning.join("protocol");
-    super::log::looked(&desk, "protocol", "init", &protocol.display().to_string());
+    super::log::looked(&context, "protocol", "init", &protocol.display().to_string());
     let head = format!("initialized protocol layout under {}", protocol.display());
     let paths = [
         ("symbols:", protocol.join("symbols.json").display().to_string()),
@@ -97,7 +97,7 @@ fn log(mut args: Args) -> Result<String, Stop> {
         }
     };
     args.end()?;
-    let path = desk()?.project.planning().root().join("protocol.log");
+    let path = context()?.project.planning().root().join("protocol.log");
     let failed = |error: std::io::Error| Stop::error(1, format!("{}: {error}", path.display()));
     let mut file = match std::fs::File::open(&path) {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(String::new()),

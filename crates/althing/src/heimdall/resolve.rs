@@ -5,7 +5,7 @@ use althing_kernel::blackboard::symbol;
 use althing_kernel::blackboard::view::SymbolView;
 
 use super::args::Args;
-use super::{Stop, desk, lines, log, order};
+use super::{Stop, context, lines, log, order};
 use crate::frugal::{label, text};
 
 pub(super) const HELP: &str = "\
@@ -26,7 +26,7 @@ pub(super) fn run(mut args: Args) -> Result<String, Stop> {
         "list" => {
             args.end()?;
             let line = |own: &SymbolView| format!("{}\t{}", own.id, own.value);
-            Ok(lines(desk()?.symbols()?.iter().map(line)))
+            Ok(lines(context()?.symbols()?.iter().map(line)))
         }
         "--reverse" => reverse(args),
         flag if flag.starts_with("--") => Err(super::args::unexpected(flag)),
@@ -46,26 +46,26 @@ fn set(mut args: Args) -> Result<String, Stop> {
         return Err(Stop::error(2, format!("{id} means something else here; choose another id")));
     }
     let set = symbol::Set { id: label(&id)?, value: text(&value)? };
-    order(&desk()?, Command::SymbolSet(set))?;
+    order(&context()?, Command::SymbolSet(set))?;
     Ok(format!("{id} = {value}\n"))
 }
 
 fn look_up(id: &str) -> Result<String, Stop> {
-    let desk = desk()?;
-    // What cannot be an id is not one.
-    let found = label(id).ok().map(|id| desk.symbol(id)).transpose()?.flatten();
+    let context = context()?;
+    // Text that cannot be an id names no symbol.
+    let found = label(id).ok().map(|id| context.symbol(id)).transpose()?.flatten();
     let found = found.filter(|found| !found.value.as_str().is_empty());
     let found = found.ok_or_else(|| Stop::error(1, format!("unknown symbol id: {id}")))?;
-    log::looked(&desk, "resolve", "lookup", id);
+    log::looked(&context, "resolve", "lookup", id);
     Ok(format!("{}\n", found.value))
 }
 
 fn reverse(mut args: Args) -> Result<String, Stop> {
     let value = args.next().ok_or_else(|| Stop::usage("--reverse needs <value>"))?;
     args.end()?;
-    let desk = desk()?;
+    let context = context()?;
     let none = || Stop::error(1, format!("no symbol resolves to value: {value}"));
-    let id = desk.symbol_for(&value)?.ok_or_else(none)?.id;
-    log::looked(&desk, "resolve", "reverse", &format!("{value}->{id}"));
+    let id = context.symbol_for(&value)?.ok_or_else(none)?.id;
+    log::looked(&context, "resolve", "reverse", &format!("{value}->{id}"));
     Ok(format!("{id}\n"))
 }

@@ -9,7 +9,7 @@ use althing_kernel::text::Text;
 use std::io::{BufRead, Read as _, Write as _};
 
 use super::args::Args;
-use super::{Stop, desk, order};
+use super::{Stop, context, order};
 use crate::error::Error;
 use crate::frugal::label;
 
@@ -124,8 +124,8 @@ fn faulty(outcome: Outcome, errors: &[String], attempts: Option<u32>) -> Note {
 
 /// Puts the verdict on record where there is a project. It holds whether or not that worked.
 fn note(verdict: Result<Note, Error>) {
-    let noted = desk().and_then(|desk| match desk.context.readable()? {
-        Some(_) => order(&desk, Command::MessageNote(verdict?)).map(drop),
+    let noted = context().and_then(|context| match context.request.readable()? {
+        Some(_) => order(&context, Command::MessageNote(verdict?)).map(drop),
         None => Ok(()),
     });
     if let Err(failure) = noted {

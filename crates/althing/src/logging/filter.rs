@@ -1,4 +1,4 @@
-//! What is logged: a level for everything, and levels for crates or modules.
+//! The log filter: a level for everything, and levels for single crates or modules.
 
 use tracing::level_filters::LevelFilter;
 
@@ -82,7 +82,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_level_is_refused() {
+    fn unknown_levels_are_refused() {
         for bad in ["loud", "althing_engine=", "althing=debug=info"] {
             assert!(Filter::parse(bad).is_err(), "{bad}");
         }

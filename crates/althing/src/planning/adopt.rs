@@ -26,7 +26,7 @@ pub(crate) fn adopt(
 ) -> Result<Vec<String>, Error> {
     let report = planning.look(engine)?;
     let mut refused = Vec::new();
-    for path in report.edited.iter().chain(&report.strangers) {
+    for path in report.edited.iter().chain(&report.unknown) {
         let text = match planning.read(path) {
             Ok(text) => text.unwrap_or_default(),
             Err(failure) => {
@@ -34,7 +34,7 @@ pub(crate) fn adopt(
                 continue;
             }
         };
-        if let Some(why) = unreadable(path, &text, report.strangers.contains(path)) {
+        if let Some(why) = unreadable(path, &text, report.unknown.contains(path)) {
             refused.push(format!("{path}: {why}"));
             continue;
         }
@@ -89,7 +89,7 @@ fn entries(path: &str, text: &str) -> Result<Entries, String> {
 /// A command by its name, or why it cannot be made.
 type Meant = (&'static str, Result<Command, Error>);
 
-/// What commands would make a file say what it says.
+/// The commands that would lead to the content a file has.
 fn meant(engine: &Engine, path: &str, text: &str, entries: &Entries) -> Result<Vec<Meant>, Error> {
     let all = &entries.good;
     let world = engine.world()?;
@@ -104,7 +104,7 @@ fn meant(engine: &Engine, path: &str, text: &str, entries: &Entries) -> Result<V
         FACTS => {
             let known: BTreeMap<String, String> =
                 commons.facts().map(|own| (own.key.to_string(), own.value.to_string())).collect();
-            // What stands there and cannot be read is not gone.
+            // A line that cannot be read still counts as present.
             let there = || all.iter().chain(&entries.bad);
             let gone = known.keys().filter(|key| !there().any(|(own, _)| own == *key));
             let gone = gone.map(|key| ("fact.delete", delete_fact(key)));

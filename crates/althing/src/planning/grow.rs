@@ -11,7 +11,7 @@ use crate::error::Error;
 /// More than this is written as a whole file: one write of less is not torn by a kill.
 const PIECE_BYTES_MAX: usize = 64 << 10;
 
-/// What logs gain, entry by entry.
+/// Text to append to the logs, entry by entry.
 pub(super) struct Pieces {
     gained: Vec<(Log, u64, String)>,
     replaced: bool,
@@ -41,11 +41,11 @@ impl Pieces {
 /// How a log stands against the trail.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Grown {
-    /// It says what the trail says.
+    /// The file matches the trail.
     Whole,
-    /// It says the beginning of that.
+    /// The file has only the beginning.
     Part,
-    /// It says something else.
+    /// The file differs from the trail.
     Edited,
 }
 

@@ -60,28 +60,28 @@ pub(crate) struct Report {
     /// Those that do not say what is true now; the next command sees to them.
     pub(crate) behind: Vec<String>,
     /// Those that nothing in the trail stands behind.
-    pub(crate) strangers: Vec<String>,
-    /// What is where a file should be and cannot be used as one, and why.
+    pub(crate) unknown: Vec<String>,
+    /// Paths that cannot be used because something else is in the place of the file, and why.
     pub(crate) blocked: Vec<String>,
 }
 
-/// What rebuilding did.
+/// The result of rebuilding.
 #[derive(Default)]
 pub(crate) struct Rebuilt {
     /// How many files there are.
     pub(crate) files: usize,
     /// How many of them were written.
     pub(crate) written: usize,
-    /// What was set aside, and where it is now.
+    /// Files that were set aside, and where they are now.
     pub(crate) aside: Vec<(String, String)>,
-    /// What is where a file should be and cannot be used as one, and why.
+    /// Paths that cannot be used because something else is in the place of the file, and why.
     pub(crate) blocked: Vec<String>,
 }
 
-/// What came of writing a file.
+/// The result of writing a file.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Put {
-    /// It says so already.
+    /// The file has this content already.
     Same,
     Written,
     /// Somebody wrote into it; it was left alone.
@@ -240,7 +240,7 @@ impl Planning {
         if there.is_some() && !self.records.knows(&path, &is) {
             return Ok(Put::Edited);
         }
-        // What is about to be written is known before it is there.
+        // Record the new digest before writing, so that a crash leaves nothing that looks like an edit.
         self.records.set(&path, &is, &shall)?;
         // Somebody may have written into it meanwhile.
         if Digest::of(self.read(&path)?.as_deref()) != is {
@@ -259,8 +259,8 @@ impl Planning {
         let files = planning::all(state);
         let paths = files.iter().filter_map(|file| planning::file(state, file));
         let known: BTreeSet<String> = paths.map(|(path, _)| path).collect();
-        for path in self.strangers(&known)? {
-            // What is no file was not written here.
+        for path in self.unknown_files(&known)? {
+            // Anything but a file was not written by us.
             let Ok(there) = self.read(&path) else { continue };
             let is = Digest::of(there.as_deref());
             if self.records.knows(&path, &is) {
@@ -293,7 +293,7 @@ impl Planning {
             }
             let own = there.is_none() || self.records.knows(&path, &is);
             if own && file == File::Agents {
-                // Whatever an agent does is a heartbeat; the file has those that were sent as such.
+                // Every act of an agent counts as a heartbeat; the file lists only those sent as heartbeats.
                 continue;
             }
             if own { &mut report.behind } else { &mut report.edited }.push(path);
@@ -322,14 +322,14 @@ impl Planning {
                 Grown::Edited => report.edited.push(path),
             }
         }
-        report.strangers = self.strangers(&known)?;
+        report.unknown = self.unknown_files(&known)?;
         // A claim that is over and a file that was never one look the same but for the record.
         let own = |path: &String| {
             let is = self.read(path).ok().flatten();
             self.records.knows(path, &Digest::of(is.as_deref()))
         };
-        let (own, strange) = report.strangers.into_iter().partition(own);
-        (report.behind, report.strangers) = ([report.behind, own].concat(), strange);
+        let (own, strange) = report.unknown.into_iter().partition(own);
+        (report.behind, report.unknown) = ([report.behind, own].concat(), strange);
         Ok(report)
     }
 
@@ -346,8 +346,8 @@ impl Planning {
         })
     }
 
-    /// Files where ours are that are not ours.
-    fn strangers(&self, known: &BTreeSet<String>) -> Result<Vec<String>, Error> {
+    /// Files in our folders that were not written by us.
+    fn unknown_files(&self, known: &BTreeSet<String>) -> Result<Vec<String>, Error> {
         let mut found = Vec::new();
         for folder in [planning::CAPSULES, planning::CLAIMS, planning::CONFLICTS] {
             let path = self.root.join(folder);
@@ -504,7 +504,7 @@ impl Projection for Planning {
             let message = format!("no files were written: {}", failure.message());
             return crate::output::Out::new(false).note(message);
         }
-        // What was asked for is done and on record; that a picture of it lags behind is no failure.
+        // The command is done and recorded; files that lag behind do not make it fail.
         if let Err(failure) = self.keep_up(engine) {
             let message = format!("the files under {} are behind", self.root.display());
             crate::output::Out::new(false).note(format!("{message}: {}", failure.message()));

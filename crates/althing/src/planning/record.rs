@@ -1,5 +1,5 @@
-//! What is remembered of the files, in the state folder: how far they are, and what was written
-//! last into each.
+//! Records about the files, kept in the state folder: the entry each was written up to, and the digest
+//! of its last content.
 
 use althing_kernel::Blob;
 use std::io::Write as _;
@@ -25,7 +25,7 @@ pub(super) struct Records {
     folder: PathBuf,
 }
 
-/// What a file says, or that it is not there.
+/// The digest of a file's content, or a mark that the file is missing.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Digest(String);
 
@@ -120,7 +120,7 @@ fn flat(log: &str) -> String {
 
 /// Writes a file beside its place, syncs it and renames it.
 pub(super) fn replace(new: &Path, path: &Path, text: &str) -> Result<(), Error> {
-    // What a killed process left there goes, and a link is never written through.
+    // Remove what a killed process left there, and never write through a link.
     match std::fs::remove_file(new) {
         Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
             return Err(unusable(new, &error));

@@ -1,5 +1,5 @@
-//! What lanes need of git: where a worktree belongs, what is not committed, and a commit of work
-//! whose worker could not make it.
+//! Git for lanes: finds the repository of a worktree, lists uncommitted files, and commits work for a
+//! worker that cannot.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -12,9 +12,9 @@ use crate::scratch::Scratch;
 pub(crate) struct Place {
     /// The root of the work tree.
     pub(crate) top: PathBuf,
-    /// What git keeps for this work tree alone.
+    /// The git folder of this work tree alone.
     own: PathBuf,
-    /// What git keeps for all work trees of the repository.
+    /// The git folder shared by all work trees of the repository.
     common: PathBuf,
 }
 
@@ -29,7 +29,7 @@ impl Place {
         listed && back == Some(self.top.join(".git"))
     }
 
-    /// What somebody began there and did not finish, if anything: a commit now would end it.
+    /// An unfinished operation, such as a merge, that a commit now would end.
     pub(crate) fn under_way(&self) -> Option<&'static str> {
         let begun = [
             ("MERGE_HEAD", "a merge"),
@@ -54,7 +54,7 @@ pub struct Kept {
     pub commit: Option<String>,
     /// How many files it changes.
     pub files: usize,
-    /// What was taken over and what was not.
+    /// The files taken over and those left behind.
     pub taken: Taken,
 }
 

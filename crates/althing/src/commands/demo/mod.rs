@@ -212,8 +212,9 @@ fn set_up(path: &Path) -> Result<Home, Error> {
 }
 
 fn spawn(folder: &Path, name: &str, args: &[&str]) -> Result<Child, Error> {
-    let program = std::env::current_exe()
-        .map_err(|error| Error::unavailable(format!("cannot find myself: {error}")))?;
+    let program = std::env::current_exe().map_err(|error| {
+        Error::unavailable(format!("cannot find the path of this program: {error}"))
+    })?;
     Process::new(program)
         .arg("demo-agent")
         .args(args)
@@ -258,7 +259,7 @@ impl Folder {
 impl Drop for Folder {
     fn drop(&mut self) {
         if !self.keep {
-            // What cannot be removed is left to the system's own clean-up.
+            // If it cannot be removed, it is left to the system's own clean-up.
             let _ = std::fs::remove_dir_all(&self.path);
         }
     }

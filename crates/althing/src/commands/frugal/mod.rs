@@ -19,7 +19,7 @@ use crate::app::App;
 use crate::cli::{
     BriefArgs, CapsuleCommand, FactCommand, HaidArgs, ShimsArgs, SymbolCommand, ValidateArgs,
 };
-use crate::desk::Desk;
+use crate::command_context::CommandContext;
 use crate::error::Error;
 use crate::frugal::shims::{self, Fate};
 use crate::frugal::{Order, build, counted, handle, label, own_haid, text};
@@ -50,55 +50,55 @@ fn table<T: Serialize>(
 }
 
 pub(crate) fn symbol(app: &App, command: &SymbolCommand) -> Result<(), Error> {
-    let desk = Desk::open_to_look_up(app)?;
+    let context = CommandContext::open_to_look_up(app)?;
     match command {
         SymbolCommand::Set { id, value } => {
             let set = symbol::Set { id: label(id)?, value: text(value)? };
-            desk.order(Command::SymbolSet(set.clone()))?;
+            context.order(Command::SymbolSet(set.clone()))?;
             show(app, &set, |own| format!("{} = {}", own.id, own.value))
         }
         SymbolCommand::Get { id } => {
             let missing = || Error::not_found(format!("unknown symbol id: {id}"));
-            let found = desk.symbol(label(id)?)?.ok_or_else(missing)?;
+            let found = context.symbol(label(id)?)?.ok_or_else(missing)?;
             show(app, &found, |own| own.value.to_string())
         }
         SymbolCommand::Reverse { value } => {
             let missing = || Error::not_found(format!("no symbol resolves to value: {value}"));
-            let found = desk.symbol_for(value)?.ok_or_else(missing)?;
+            let found = context.symbol_for(value)?.ok_or_else(missing)?;
             show(app, &found, |own| own.id.to_string())
         }
-        SymbolCommand::List => table(app, &desk.symbols()?, ["ID", "STANDS FOR"], |own| {
+        SymbolCommand::List => table(app, &context.symbols()?, ["ID", "STANDS FOR"], |own| {
             [own.id.to_string(), own.value.to_string()]
         }),
     }
 }
 
 pub(crate) fn fact(app: &App, command: &FactCommand) -> Result<(), Error> {
-    let desk = Desk::open_to_look_up(app)?;
+    let context = CommandContext::open_to_look_up(app)?;
     let get = |key: &String| {
         let missing = || Error::not_found(format!("no fact for key: {key}"));
-        desk.fact(label(key)?)?.ok_or_else(missing)
+        context.fact(label(key)?)?.ok_or_else(missing)
     };
     match command {
         FactCommand::Set { key, value } => {
             let set = fact::Set { key: label(key)?, value: text(value)? };
-            desk.order(Command::FactSet(set.clone()))?;
+            context.order(Command::FactSet(set.clone()))?;
             show(app, &set, |own| format!("{} = {}", own.key, own.value))
         }
         FactCommand::Get { key } => show(app, &get(key)?, |own| own.value.to_string()),
         FactCommand::Delete { key } => {
             let found = get(key)?;
-            desk.order(Command::FactDelete(fact::Delete { key: found.key }))?;
+            context.order(Command::FactDelete(fact::Delete { key: found.key }))?;
             show(app, &json!({ "deleted": key }), |_| format!("deleted {key}"))
         }
-        FactCommand::List => table(app, &desk.facts()?, ["KEY", "FACT"], |own| {
+        FactCommand::List => table(app, &context.facts()?, ["KEY", "FACT"], |own| {
             [own.key.to_string(), own.value.to_string()]
         }),
     }
 }
 
 pub(crate) fn capsule(app: &App, command: &CapsuleCommand) -> Result<(), Error> {
-    let desk = Desk::open_to_look_up(app)?;
+    let context = CommandContext::open_to_look_up(app)?;
     match command {
         CapsuleCommand::Write(args) => {
             let field = |said: &Option<String>| said.as_deref().map(text).transpose();
@@ -110,25 +110,25 @@ pub(crate) fn capsule(app: &App, command: &CapsuleCommand) -> Result<(), Error> 
                 what: text(&args.what)?,
                 place: field(&args.place)?,
             };
-            let made = desk.order(Command::CapsuleWrite(write))?;
+            let made = context.order(Command::CapsuleWrite(write))?;
             show(app, &made, |_| format!("wrote capsule {}", args.id))
         }
         CapsuleCommand::Show { id } => {
             let missing = || Error::not_found(format!("no capsule: {id}"));
-            let found = desk.capsule(handle(id)?)?.ok_or_else(missing)?;
+            let found = context.capsule(handle(id)?)?.ok_or_else(missing)?;
             show(app, &found, |own| written_out(own).trim_end().to_owned())
         }
-        CapsuleCommand::List => table(app, &desk.capsules()?, ["ID", "WHAT"], |own| {
+        CapsuleCommand::List => table(app, &context.capsules()?, ["ID", "WHAT"], |own| {
             [own.id.to_string(), own.what.clone()]
         }),
         CapsuleCommand::Deps { ids } => {
-            let found = desk.capsule_deps(handles(ids)?)?.ok_or_else(|| gone("capsule.deps"))?;
+            let found = context.capsule_deps(handles(ids)?)?.ok_or_else(|| gone("capsule.deps"))?;
             all_there(&found.unknown, &found.missing, &found)?;
             let line = |id: &Handle| id.to_string();
             show(app, &found, |own| own.ids.iter().map(line).collect::<Vec<_>>().join("\n"))
         }
         CapsuleCommand::Hydrate { ids } => {
-            let found = desk.hydrated(handles(ids)?)?.ok_or_else(|| gone("capsule.hydrate"))?;
+            let found = context.hydrated(handles(ids)?)?.ok_or_else(|| gone("capsule.hydrate"))?;
             all_there(&found.unknown, &found.missing, &found)?;
             let texts = |own: &HydratedView| {
                 let texts: Vec<String> = own.capsules.iter().map(written_out).collect();
@@ -168,13 +168,13 @@ pub(crate) fn brief(app: &App, args: &BriefArgs) -> Result<Outcome, Error> {
         capsules: cleaned(&args.capsules.join(",")),
         invariants: args.invariants.clone(),
     };
-    let looked =
-        Desk::open_to_look_up(app).and_then(|desk| build(&desk, &order).map(|built| (desk, built)));
-    let (desk, built) = match looked {
+    let looked = CommandContext::open_to_look_up(app)
+        .and_then(|context| build(&context, &order).map(|built| (context, built)));
+    let (context, built) = match looked {
         // Could not look, which is not the same as not there.
         Err(failure) if matches!(failure.kind(), ErrorKind::Unavailable | ErrorKind::Integrity) => {
             let _ = app.out.report(&failure);
-            return Ok(Outcome::Told(NOT_VERIFIED));
+            return Ok(Outcome::Partial(NOT_VERIFIED));
         }
         looked => looked?,
     };
@@ -201,7 +201,7 @@ pub(crate) fn brief(app: &App, args: &BriefArgs) -> Result<Outcome, Error> {
             .with(details)
             .hint("Define what is listed, or leave it out."));
     }
-    let tokens = counted(&desk, &brief.text, (&args.role, "delta_brief"), Some(&args.task))?;
+    let tokens = counted(&context, &brief.text, (&args.role, "delta_brief"), Some(&args.task))?;
     if app.out.json {
         let tokenizer = althing_dialects::frugal::tokens::TOKENIZER;
         app.out.value(&json!({

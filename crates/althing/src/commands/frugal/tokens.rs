@@ -16,7 +16,7 @@ use std::path::Path;
 
 use crate::app::App;
 use crate::cli::{TokensArgs, TokensBy, TokensCommand, TokensLog};
-use crate::desk::Desk;
+use crate::command_context::CommandContext;
 use crate::drawing::bars::bar;
 use crate::error::Error;
 use crate::frugal::{label, log_line};
@@ -37,7 +37,7 @@ pub(crate) fn run(app: &App, args: TokensArgs) -> Result<(), Error> {
         Some(TokensCommand::Log(args)) => log(app, &args),
         Some(TokensCommand::Baseline { role, tokens }) => {
             let set = Baseline { role: label(&role)?, tokens: Amount::new(tokens) };
-            Desk::open_to_look_up(app)?.order(Command::LedgerBaseline(set.clone()))?;
+            CommandContext::open_to_look_up(app)?.order(Command::LedgerBaseline(set.clone()))?;
             super::show(app, &set, |_| format!("{role} used {tokens} tokens before"))
         }
         Some(TokensCommand::Delta { role }) => delta(app, role.as_deref()),
@@ -52,7 +52,7 @@ struct Shown {
     budgets: Vec<Budget>,
 }
 
-/// What a workspace that goes on may use of tokens and has used, as its meter says.
+/// The token budget of an active workspace and the tokens it used, from its meter.
 #[derive(Serialize)]
 struct Budget {
     agent: Option<AgentName>,
@@ -63,13 +63,13 @@ struct Budget {
     left: u64,
 }
 
-fn sums(desk: &Desk<'_>, by: By) -> Result<ReportView, Error> {
-    desk.token_report(by)?.ok_or_else(|| super::gone("ledger.report"))
+fn sums(context: &CommandContext<'_>, by: By) -> Result<ReportView, Error> {
+    context.token_report(by)?.ok_or_else(|| super::gone("ledger.report"))
 }
 
 fn report(app: &App, by: TokensBy, csv: bool) -> Result<(), Error> {
-    let desk = Desk::open_to_look_up(app)?;
-    let report = sums(&desk, by.by())?;
+    let context = CommandContext::open_to_look_up(app)?;
+    let report = sums(&context, by.by())?;
     if csv {
         app.out.line(format!("{},tokens,counted,reported,messages", by.word()))?;
         for row in &report.rows {
@@ -79,7 +79,7 @@ fn report(app: &App, by: TokensBy, csv: bool) -> Result<(), Error> {
         }
         return Ok(());
     }
-    let shown = Shown { report, budgets: budgets(&desk)? };
+    let shown = Shown { report, budgets: budgets(&context)? };
     if app.out.json {
         return app.out.value(&shown);
     }
@@ -122,8 +122,8 @@ fn report(app: &App, by: TokensBy, csv: bool) -> Result<(), Error> {
 }
 
 /// The token budgets of live workspaces and their use, from their meters.
-fn budgets(desk: &Desk<'_>) -> Result<Vec<Budget>, Error> {
-    let meter = match desk.context.look_up(&Query::MeterGet(MeterGet::default()))? {
+fn budgets(context: &CommandContext<'_>) -> Result<Vec<Budget>, Error> {
+    let meter = match context.request.look_up(&Query::MeterGet(MeterGet::default()))? {
         Some(Answer::Meter(meter)) => *meter,
         Some(other) => return Err(Error::unexpected(&other)),
         None => return Ok(Vec::new()),
@@ -180,20 +180,19 @@ fn log(app: &App, args: &TokensLog) -> Result<(), Error> {
         tool: optional(&args.tool)?,
         ..log_line(&args.role, &args.kind, number, text.is_some())?
     };
-    Desk::open_to_look_up(app)?.order(Command::LedgerLog(line.clone()))?;
+    CommandContext::open_to_look_up(app)?.order(Command::LedgerLog(line.clone()))?;
     super::show(app, &line, |_| format!("logged {}/{}={number}", args.role, args.kind))
 }
 
 fn delta(app: &App, role: Option<&str>) -> Result<(), Error> {
-    let desk = Desk::open_to_look_up(app)?;
-    let deltas = desk.token_deltas(role.map(label).transpose()?)?;
+    let context = CommandContext::open_to_look_up(app)?;
+    let deltas = context.token_deltas(role.map(label).transpose()?)?;
     let compared = || deltas.iter().filter(|delta| delta.baseline.is_some());
     let before: u64 = compared().filter_map(|delta| delta.baseline).sum();
     let measured: u64 = compared().map(|delta| delta.measured).sum();
     let own_tools: u64 = compared().map(|delta| delta.tools).sum();
-    // What tools cost those who have no baseline is spent all the same. One role is asked about
-    // by itself.
-    let all_tools: u64 = sums(&desk, By::Role)?.rows.iter().map(|row| row.tools).sum();
+    // Tokens for tools count even for roles without a baseline, unless a single role is asked for.
+    let all_tools: u64 = sums(&context, By::Role)?.rows.iter().map(|row| row.tools).sum();
     let elsewhere = if role.is_some() { 0 } else { all_tools.saturating_sub(own_tools) };
     let (overhead, after) = (own_tools + elsewhere, measured + elsewhere);
     if app.out.json {

@@ -62,7 +62,7 @@ pub(super) fn whole(app: &App, item: &Value) -> Result<(), Error> {
     let own = item.as_object().unwrap_or(&empty);
     let mut rows = Vec::new();
     for (name, value) in own {
-        let shown = ["short_label", "status", "text", "overdue"].contains(&name.as_str());
+        let shown = ["id", "short_label", "status", "text", "overdue"].contains(&name.as_str());
         if !shown && columns(name).is_none() {
             flatten(name, value, item, &mut rows);
         }
@@ -92,8 +92,6 @@ pub(super) fn flatten(name: &str, value: &Value, of: &Value, rows: &mut Vec<(Str
                 flatten(&format!("{name}.{}", at + 1), inner, value, rows);
             }
         }
-        // Its own id is told whole, for whoever copies it.
-        Value::String(id) if name == "id" => rows.push((name.to_owned(), id.clone())),
         _ if of.is_object() => rows.push((name.to_owned(), text(of, name))),
         other => rows.push((name.to_owned(), other.to_string())),
     }

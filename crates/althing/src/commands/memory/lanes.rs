@@ -11,11 +11,11 @@ use crate::error::Error;
 
 /// The hint for a missing loop.
 const HELP: &str = "`althing memory find loop` shows what there is; `althing memory loop --help` \
-                    shows how it is written.";
+                    shows its arguments.";
 
 /// `NAME=VALUE`
 pub(super) fn pair<'a>(option: &str, text: &'a str) -> Result<(&'a str, &'a str), Error> {
-    let wrong = || Error::usage(format!("{option} {text:?}: two parts with = between"));
+    let wrong = || Error::usage(format!("{option} {text:?}: write NAME=VALUE"));
     let (name, value) = text.split_once('=').ok_or_else(wrong)?;
     Ok((name.trim(), value.trim()))
 }

@@ -7,8 +7,9 @@ mod page;
 mod show;
 mod words;
 
-use althing_dialects::memory::{entity, lane};
+use althing_dialects::memory::{entity, lane, moment};
 use althing_engine::screen::repeated;
+use althing_engine::trail_query::{ENTRIES_MAX, TrailQuery};
 use althing_kernel::records::{Kind, RecordId};
 use althing_services::ErrorKind;
 use althing_services::memory::{self, Verb, Verbs};
@@ -21,9 +22,11 @@ use crate::cli::{
     Ask, BoardArgs, MemoryCommand, MemoryContext, MemoryCreate, MemoryFind, MemoryHarvest,
     MemoryTransition, MemoryUpdate, MemoryWork, REMEMBERED, Remember,
 };
-use crate::desk::Desk;
+use crate::command_context::CommandContext;
 use crate::error::{Error, exit_code};
+use crate::naming::Naming;
 use crate::place::Place;
+use crate::span::parse_secs;
 use crate::surfaces;
 use words::{Sheet, sheet};
 
@@ -55,13 +58,43 @@ fn seen_here(place: &Place, mut args: Value) -> Result<Value, Error> {
     Ok(args)
 }
 
+/// Replaces a unique part of a session's id by the whole id. Sessions that ended are found too.
+/// Numbers, times and ages are left as they are.
+fn name_session(context: &CommandContext<'_>, since: &mut Value) -> Result<(), Error> {
+    let Some(text) = since.as_str() else { return Ok(()) };
+    let is_other = text.trim_start_matches('#').bytes().all(|byte| byte.is_ascii_digit())
+        || moment::read(text).is_some()
+        || parse_secs(text).is_ok();
+    if is_other {
+        return Ok(());
+    }
+    let engine = context.engine()?;
+    let opened = TrailQuery {
+        kinds: vec![althing_kernel::Kind::SessionOpened],
+        limit: Some(ENTRIES_MAX),
+        last: true,
+        ..TrailQuery::default()
+    };
+    let found = opened.find(&mut *engine.reader()?)?;
+    let ids = found.iter().filter_map(|one| one.entry.stamped.draft.workspace.as_ref());
+    if let Some(id) = Naming::of(ids).find(text)? {
+        *since = id.into();
+    }
+    Ok(())
+}
+
 /// Does something, in the words of the command that was typed.
-fn call(desk: &Desk<'_>, verb: Verb, typed: Sheet, args: &Value) -> Result<Value, Error> {
-    Verbs::new(&desk.context)?.call(verb, args).map_err(|failure| {
+fn call(
+    context: &CommandContext<'_>,
+    verb: Verb,
+    typed: Sheet,
+    args: &Value,
+) -> Result<Value, Error> {
+    Verbs::new(&context.request)?.call(verb, args).map_err(|failure| {
         let way = memory::hint_for(verb, &failure);
         // Programs get ids as everywhere; labels are for people.
-        let failure = told(failure).reworded(|message| {
-            if desk.out().json { typed.named(message) } else { typed.said(message) }
+        let failure = with_label(failure).reworded(|message| {
+            if context.out().json { typed.named(message) } else { typed.said(message) }
         });
         match way {
             Some(way) => failure.hint(typed.way_out(&way)),
@@ -70,8 +103,8 @@ fn call(desk: &Desk<'_>, verb: Verb, typed: Sheet, args: &Value) -> Result<Value
     })
 }
 
-/// A failure of a verb, under the name that this dialect has for it.
-fn told(failure: Error) -> Error {
+/// A failure of a verb, with the name that this dialect has for its kind.
+fn with_label(failure: Error) -> Error {
     let label = memory::kind(&failure);
     failure.labelled(label)
 }
@@ -97,8 +130,11 @@ fn entity_of(id: &str) -> Result<Value, Error> {
     let read: Result<RecordId, _> = id.trim().parse();
     read.map(|id| json!(id.kind)).map_err(|_| {
         let id = repeated(id.trim());
-        let failure = Error::usage(format!("{id:?} is no id; write one such as pln#42"));
-        failure.hint("`althing memory find KIND` shows what there is, with ids.".to_owned())
+        let failure =
+            Error::usage(format!("{id:?} is not the id of a record; write one such as pln#42"));
+        failure.hint(
+            "`althing memory find KIND` lists the records of a kind, with their ids.".to_owned(),
+        )
     })
 }
 
@@ -150,16 +186,19 @@ pub(crate) fn run(app: &App, command: &MemoryCommand) -> Result<Outcome, Error> 
         }
         MemoryCommand::Harvest(own) => (Verb::Harvest, lanes::harvest(own)),
     };
-    let desk = Desk::open_as_own(app)?;
-    let args = seen_here(&desk.project.place, given(&args))?;
+    let context = CommandContext::open_as_own(app)?;
+    let mut args = seen_here(&context.project.place, given(&args))?;
+    if let Some(since) = args.get_mut("since") {
+        name_session(&context, since)?;
+    }
     let typed = sheet(verb);
-    let answer = call(&desk, verb, typed, &args)?;
+    let answer = call(&context, verb, typed, &args)?;
     show::answer(app, verb, typed, &answer)?;
     if answer["claim_status"] == "conflict" && answer["status"] == "partial" {
-        return Ok(Outcome::Told(exit_code(ErrorKind::Collision)));
+        return Ok(Outcome::Partial(exit_code(ErrorKind::Collision)));
     }
     if answer["status"] == "partial" {
-        return Ok(Outcome::Told(exit_code(ErrorKind::Refused)));
+        return Ok(Outcome::Partial(exit_code(ErrorKind::Refused)));
     }
     Ok(Outcome::Done)
 }
@@ -209,7 +248,8 @@ fn create(own: &MemoryCreate) -> Result<Value, Error> {
         data.insert("tags".to_owned(), own.tags.clone().into());
     }
     // The kinds are told before the fields of one.
-    let entity = entity::named(&own.entity).map_err(Error::usage)?;
+    let entity = entity::named(&own.entity);
+    let entity = entity.map_err(|error| Error::usage(sheet(Verb::Create).named(&error)))?;
     Ok(json!({ "entity": entity, "data": data, "request_id": own.request_id }))
 }
 
@@ -267,7 +307,7 @@ fn remembered(text: &str) -> Result<Kind, Error> {
         Err(_) => {
             let text = repeated(text);
             let failure = Error::usage(format!("--kind is one of {names}, not {text:?}"));
-            Err(failure.hint("`althing remember --help` shows how it is written.".to_owned()))
+            Err(failure.hint("`althing remember --help` shows its arguments.".to_owned()))
         }
     }
 }
@@ -278,9 +318,9 @@ pub(crate) fn remember(app: &App, own: &Remember) -> Result<(), Error> {
         data["related_paths"] = own.paths.clone().into();
     }
     let args = json!({ "entity": remembered(&own.kind)?, "data": data });
-    let desk = Desk::open_as_own(app)?;
-    let args = seen_here(&desk.project.place, args)?;
-    let answer = call(&desk, Verb::Create, words::REMEMBER, &args)?;
+    let context = CommandContext::open_as_own(app)?;
+    let args = seen_here(&context.project.place, args)?;
+    let answer = call(&context, Verb::Create, words::REMEMBER, &args)?;
     show::answer(app, Verb::Create, words::REMEMBER, &answer)
 }
 
@@ -289,15 +329,15 @@ pub(crate) fn ask(app: &App, own: &Ask) -> Result<(), Error> {
         "kind": "memory", "query": own.question, "path": own.path, "maxItems": own.limit,
         "matching": true,
     });
-    let desk = Desk::open_as_own(app)?;
-    let args = seen_here(&desk.project.place, given(&args))?;
-    let answer = call(&desk, Verb::Context, words::ASK, &args)?;
+    let context = CommandContext::open_as_own(app)?;
+    let args = seen_here(&context.project.place, given(&args))?;
+    let answer = call(&context, Verb::Context, words::ASK, &args)?;
     show::answer(app, Verb::Context, words::ASK, &answer)
 }
 
 pub(crate) fn board(app: &App, own: &BoardArgs) -> Result<(), Error> {
     let kind = if own.summary { "board_summary" } else { "board" };
-    let desk = Desk::open_as_own(app)?;
-    let answer = call(&desk, Verb::Context, words::BOARD, &json!({ "kind": kind }))?;
+    let context = CommandContext::open_as_own(app)?;
+    let answer = call(&context, Verb::Context, words::BOARD, &json!({ "kind": kind }))?;
     show::answer(app, Verb::Context, words::BOARD, &answer)
 }

@@ -1,6 +1,6 @@
 //! Pages: the lines, tables and headings that answers are shown with.
 
-use althing_dialects::memory::words::labelled;
+use althing_dialects::memory::moment;
 use althing_engine::{Clock as _, SystemClock};
 use althing_kernel::Timestamp;
 use althing_kernel::records::RecordId;
@@ -8,11 +8,18 @@ use serde_json::Value;
 
 use crate::app::App;
 use crate::error::Error;
-use crate::output::{Tone, from_now};
+use crate::naming;
+use crate::output::{Tone, from_now, readable};
 use crate::table;
 
 /// Fields written by this program, which may name things by their ids.
 const OURS: [&str; 4] = ["why", "reason", "detail", "command"];
+
+/// Fields with text that people or agents wrote. It is shown as it is.
+const WRITTEN: [&str; 3] = ["text", "narrative", "description"];
+
+/// Fields with ids that have no prefix.
+const IDS: [&str; 2] = ["entry_id", "project_id"];
 
 /// Fields of free text, which are cut where a table would not fit.
 const FREE: [&str; 11] = [
@@ -40,9 +47,11 @@ pub(super) const CLAIM: [Column; 4] =
 /// A field as text; a dash where there is none. Things go by their labels.
 pub(super) fn text(value: &Value, name: &str) -> String {
     match &value[name] {
-        Value::String(text) if OURS.contains(&name) => labelled(text),
-        Value::String(text) if name != "text" => label(text),
-        Value::String(text) => text.clone(),
+        Value::String(text) if OURS.contains(&name) => readable(text),
+        Value::String(text) if IDS.contains(&name) => naming::short_number(text).to_owned(),
+        // The time that it is now is only worth something exact.
+        Value::String(text) if name == "now" || WRITTEN.contains(&name) => text.clone(),
+        Value::String(text) => shown(text),
         Value::Number(at) if name == "at" || name.ends_with("_at") => {
             let now = SystemClock.now();
             let shown = |at| from_now(Timestamp::from_micros(at), now);
@@ -54,7 +63,7 @@ pub(super) fn text(value: &Value, name: &str) -> String {
         Value::Array(list) if list.is_empty() => "-".to_owned(),
         Value::Array(list) if list.iter().all(|one| !one.is_object() && !one.is_array()) => {
             let each = |one: &Value| match one {
-                Value::String(text) => label(text),
+                Value::String(text) => shown(text),
                 other => other.to_string(),
             };
             list.iter().map(each).collect::<Vec<String>>().join(", ")
@@ -63,9 +72,16 @@ pub(super) fn text(value: &Value, name: &str) -> String {
     }
 }
 
-/// The label of what has an id.
-fn label(text: &str) -> String {
-    text.parse::<RecordId>().map_or_else(|_| text.to_owned(), |id| id.label())
+/// A value that is an id or a time: in its short form, or as seen from now. Any other as it is.
+fn shown(text: &str) -> String {
+    if let Ok(id) = text.parse::<RecordId>() {
+        return id.label();
+    }
+    let is_time = text.len() == "2026-11-16T17:37:47Z".len() && text.ends_with('Z');
+    match moment::read(text).filter(|_| is_time) {
+        Some(at) => from_now(at, SystemClock.now()),
+        None => naming::short(&text),
+    }
 }
 
 /// A field as one cell of a table.
@@ -125,8 +141,8 @@ pub(super) fn part(
     if total <= items.len() {
         return section(app, title, items, columns);
     }
-    let shown = items.len();
-    section(app, &format!("{title} ({shown} of {total}; `{all}` shows all)"), items, columns)
+    section(app, &format!("{title} ({} of {total})", items.len()), items, columns)?;
+    app.out.line(app.out.paint(Tone::Faint, &format!("`{all}` shows all")))
 }
 
 /// Names and values, aligned.

@@ -10,6 +10,7 @@ use super::page::{CLAIM, Column, ROW, list, pairs, part, section, table, text};
 use super::words::Sheet;
 use crate::app::App;
 use crate::error::Error;
+use crate::naming;
 use crate::output::Tone;
 
 /// The kinds among which is chosen what to know.
@@ -67,7 +68,7 @@ fn work(app: &App, typed: Sheet, answer: &Value) -> Result<(), Error> {
     }
     for warning in list(answer, "warnings") {
         let words = typed.said(warning.as_str().unwrap_or_default());
-        app.out.line(app.out.paint(Tone::Warn, &format!("! {words}")))?;
+        app.out.wrapped(0, Tone::Warn, &format!("! {words}"))?;
     }
     section(app, "In the way", list(result, "claim_conflicts"), &CLAIM)?;
     let known = result["memory_density"].as_object().into_iter().flatten();
@@ -98,7 +99,11 @@ fn work(app: &App, typed: Sheet, answer: &Value) -> Result<(), Error> {
     } else {
         "New since you last looked"
     };
-    let all = format!("althing memory context delta --since {}", text(result, "news_since"));
+    // A session by its short id, because a time that is typed has to be exact.
+    let from =
+        if answer["intent"] == "resume" { &answer["session_id"] } else { &result["news_since"] };
+    let from = from.as_str().map_or_else(|| from.to_string(), |id| naming::short(&id));
+    let all = format!("althing memory context delta --since {from}");
     part(app, since, list(result, "context_diff"), &result["changed_total"], &news, &all)
 }
 
@@ -132,11 +137,18 @@ fn context(app: &App, typed: Sheet, answer: &Value) -> Result<(), Error> {
         "board_summary" => counts(app, &answer["counts"]),
         _ => {
             let (summary, since) = (text(answer, "summary"), text(answer, "since"));
-            if answer["complete"] == false {
-                app.out.line(format!("{summary} in all; session {since} is not known"))?;
-            } else {
-                app.out.line(format!("{summary} since {since}"))?;
-            }
+            app.out.line(match answer["source"].as_str().unwrap_or_default() {
+                "duration" => format!("{summary} in the last {since}"),
+                "trail_number" => {
+                    format!("{summary} since entry {}", since.trim_start_matches('#'))
+                }
+                "session" => format!("{summary} since session {since} began"),
+                "unknown_session" => {
+                    let typed = answer["since"].as_str().unwrap_or_default();
+                    format!("{summary} in all; session {typed} is not known")
+                }
+                _ => format!("{summary} since {since}"),
+            })?;
             let changed: [Column; 5] = [ROW[0], ROW[1], ("BY", "updated_by"), ROW[2], ROW[3]];
             section(app, "Changed", list(answer, "changed_items"), &changed)?;
             let gone = [ROW[0], ("BY", "by"), ("REASON", "reason")];

@@ -1,9 +1,10 @@
 //! Names of the verbs' arguments at the command line. Messages name arguments as hosts
 //! give them; this is the one place where they become what people type.
 
-use althing_dialects::memory::words::labelled;
 use althing_kernel::records::Fields;
 use althing_services::memory::{Hint, Verb, allowed_steps};
+
+use crate::output::readable;
 
 /// A command that calls a verb, and how its arguments are typed.
 #[derive(Clone, Copy, Debug)]
@@ -204,18 +205,19 @@ fn verbs() -> impl Iterator<Item = Verb> {
 }
 
 impl Sheet {
-    /// A sentence for people: with what they type, and things by their labels.
+    /// A sentence for people: with what they type, short ids, and times as seen from now.
     pub(crate) fn said(self, text: &str) -> String {
-        labelled(&self.named(text))
+        readable(&self.named(text))
     }
 
     /// A sentence with what is typed at the command line.
     pub(crate) fn named(self, text: &str) -> String {
-        let mut said = self.typed(text);
+        // People choose a kind; hosts call it an entity.
+        let mut said = self.typed(&text.replace("there is no entity ", "there is no kind "));
         for verb in verbs().filter(|verb| text.contains(verb.tool())) {
             said = said.replace(verb.tool(), &format!("`althing {}`", sheet(verb).command));
         }
-        // What is done in a loop is named as it is typed.
+        // The intents of a loop are written as they are typed.
         let doing = format!("`althing {}` ", sheet(Verb::Loop).command);
         if let Some((before, after)) = said.split_once(&doing) {
             let end = after.find(' ').unwrap_or(after.len());
@@ -271,7 +273,7 @@ impl Sheet {
             Hint::Agents => {
                 "`althing agents` shows who is known; each has to have worked here once.".to_owned()
             }
-            Hint::Usage(_) => format!("`althing {command} --help` shows how it is written."),
+            Hint::Usage(_) => format!("`althing {command} --help` shows its arguments."),
             Hint::Show(id) => format!("`althing memory get {}` shows what it has.", id.label()),
             Hint::Read(id) => {
                 format!("Look at it with `althing memory get {}`, and ask again.", id.label())
@@ -332,7 +334,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_said_to_be_typed_can_be() {
+    fn options_named_in_messages_exist() {
         let all = verbs().map(sheet).chain([ASK, REMEMBER, BOARD]);
         for own in all {
             let mut command = Cli::command();
@@ -342,7 +344,7 @@ mod tests {
             for (name, typed) in own.names.iter().filter(|(_, typed)| !typed.is_empty()) {
                 let options = typed.split([' ', ',', '`']).filter(|part| part.starts_with("--"));
                 let options: Vec<&str> = options.collect();
-                // What another command takes is named with it.
+                // An option of another command is named with that command.
                 let elsewhere = typed.contains('`') || own.command == "memory complete-step";
                 let is_taken = match options.as_slice() {
                     [] => takes(&command, typed),

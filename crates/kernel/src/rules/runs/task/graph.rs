@@ -52,7 +52,8 @@ pub(crate) fn decide_graph(
     let root = coordinator::root(tx.state())?.clone();
     let graph_id: GraphId = tx.mint(IdKind::Graph).into();
     let mut ids: BTreeMap<&Text<64>, TaskId> = BTreeMap::new();
-    for task in &plan.tasks {
+    // In the order of their entries, from which an audit reads them.
+    for task in &order {
         ids.insert(&task.key, tx.mint(IdKind::Task).into());
     }
     let id_of = |key: &Text<64>| ids.get(key).cloned().ok_or_else(|| unknown_key(key));

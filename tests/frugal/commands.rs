@@ -82,7 +82,7 @@ fn tokens_are_shown_exported_and_compared() {
     assert!(lines.contains(&"\"a,\"\"b\"\"\",30,0,30,1"), "{csv}");
     let delta = project.json(&["tokens", "delta"]);
     assert_eq!(delta["net_saving"], 68, "what tools cost is not saved: {delta}");
-    // What tools cost a role that has a baseline is part of what it was measured with, once.
+    // Tokens for tools of a role with a baseline are counted once.
     project.ok(&["tokens", "baseline", "cursor", "50"]);
     let line = ["tokens", "log", "--role", "cursor", "--kind", "tool_result", "--tokens", "10"];
     project.ok(&line);

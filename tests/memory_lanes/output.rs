@@ -1,11 +1,11 @@
-//! What people read of work that is given out: things by their labels, what was moved and why, and
-//! what to do next.
+//! Output of `coordinate`, `dispatch`, `sweep` and `harvest` for people: labels, moves with their
+//! reason, and the next command.
 
 use super::*;
 use std::time::Duration;
 
 impl Team {
-    /// What is printed for people.
+    /// The output for people.
     #[track_caller]
     fn told(&self, agent: &str, args: &[&str]) -> String {
         let ran = self.project.ok(&[&["memory"], args, &["--as", agent]].concat());

@@ -1,11 +1,11 @@
-//! One memory behind all doors: hosts, the command line, the frugal dialect and the kernel's names.
+//! One memory for hosts, the command line, the frugal dialect and commands by name.
 
 use super::{agent, create, find, get, refused};
 use crate::mcp::Host;
 use crate::support::Sandbox;
 use serde_json::{Value, json};
 
-/// What one dialect claims no other gets, either way.
+/// A claim of one dialect keeps out the others, in both directions.
 #[test]
 fn claims_of_all_dialects_meet() {
     let project = Sandbox::new();
@@ -30,7 +30,7 @@ fn claims_of_all_dialects_meet() {
     assert_eq!(get(&mut memory, "claim", "clm#2")["task"], "T-9");
 }
 
-/// What the frugal side decided is found here, and changed there.
+/// Decisions of the frugal dialect are found here, and changed there.
 #[test]
 fn decisions_of_the_frugal_side_are_seen() {
     let project = Sandbox::new();
@@ -94,7 +94,7 @@ fn the_command_line_answers_as_hosts_do() {
     let ran = project.run(&["memory", "get", "pln#9", "--json"]);
     let args = json!({ "entity": "plan", "id": "pln#9" });
     let (_, error) = host.failed("bclaw_get", args);
-    // What helps is said in words that can be typed, or called, where it is said.
+    // Each hint names a command that can be typed, or a tool that can be called, by whoever reads it.
     let (mut by_line, mut by_host) = (ran.error(), error);
     for (own, words) in [
         (&mut by_line, "`althing memory find plan`"),
@@ -165,10 +165,10 @@ fn paths_are_read_where_one_stands() {
     assert_eq!(asked["selected"][0]["why"], "path and words", "{asked}");
 }
 
-/// What an agent keeps to itself is changed by nobody else through any door, and is shown to
-/// people, not to whoever says a name that nobody has.
+/// A private record is changed by its author alone, whichever way others come in. It is shown to people,
+/// but not to a name without a key.
 #[test]
-fn what_is_private_stays_so() {
+fn private_records_stay_private() {
     let project = Sandbox::new();
     project.login("ada");
     let mut alice = agent(&project, "alice");

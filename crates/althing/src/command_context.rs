@@ -1,4 +1,4 @@
-//! The context of commands: the project, who asks, and what the names mean.
+//! The context of commands: the project, the caller, and the meaning of names.
 
 use althing_engine::{Blobs, Client, Engine, Signing};
 use althing_kernel::capability::Capability;
@@ -32,34 +32,34 @@ const ROOT: &str = "root";
 const OF_AGENT: &str = "agent:";
 
 /// The context of a command: that of the project, with the settings and the output.
-pub(crate) struct Desk<'a> {
+pub(crate) struct CommandContext<'a> {
     pub(crate) app: Cow<'a, App>,
     pub(crate) project: Arc<Project>,
-    pub(crate) context: ProjectContext,
+    pub(crate) request: ProjectContext,
 }
 
 /// The part of an answer that a question leads to.
 macro_rules! answered {
-    ($desk:expr, $query:expr, $variant:ident) => {
-        match $desk.ask(&$query)? {
+    ($context:expr, $query:expr, $variant:ident) => {
+        match $context.ask(&$query)? {
             Answer::$variant(found) => Ok(found),
             other => Err(Error::unexpected(&other)),
         }
     };
 }
 
-impl<'a> Desk<'a> {
-    /// The project, which has to be there. Without a name one may read, and change nothing.
+impl<'a> CommandContext<'a> {
+    /// Opens the project, which has to exist. Without a name, the caller may only read.
     pub(crate) fn open(app: &'a App) -> Result<Self, Error> {
         let project = Arc::new(app.project()?);
         let (own, by) = (project.clone(), app.clone());
         let caller =
             Caller::new(project.asker()?, Box::new(move |engine: &Engine| own.client(&by, engine)));
-        Desk::of(Cow::Borrowed(app), project, caller, false)?.opened()
+        CommandContext::of(Cow::Borrowed(app), project, caller, false)?.opened()
     }
 
-    /// The same for dialects in which nobody is nameless: without a name one is the HAID of this
-    /// person in this project.
+    /// Opens the project for a dialect that needs a name: without `--as` or `--user`, the caller is the
+    /// HAID of this person in this project.
     pub(crate) fn open_as_own(app: &'a App) -> Result<Self, Error> {
         let project = Arc::new(app.project()?);
         let caller = match project.asker()? {
@@ -69,17 +69,17 @@ impl<'a> Desk<'a> {
                 Caller::new(set, Box::new(move |engine: &Engine| own.client(&by, engine)))
             }
         };
-        Desk::of(Cow::Borrowed(app), project, caller, false)?.opened()
+        CommandContext::of(Cow::Borrowed(app), project, caller, false)?.opened()
     }
 
-    /// The same, with the HAID derived only when something is changed, because look-ups are many.
+    /// Like [`Self::open_as_own`], but derives the HAID only for a change, because most calls are look-ups.
     pub(crate) fn open_to_look_up(app: &'a App) -> Result<Self, Error> {
-        Desk::to_look_up(Cow::Borrowed(app), false)?.opened()
+        CommandContext::to_look_up(Cow::Borrowed(app), false)?.opened()
     }
 
-    /// The same for tools that need no setting up: the first write creates the project.
-    pub(crate) fn beginning(app: App) -> Result<Desk<'static>, Error> {
-        Desk::to_look_up(Cow::Owned(app), true)
+    /// Opens the project for tools that need no `init`: the first write creates it.
+    pub(crate) fn beginning(app: App) -> Result<CommandContext<'static>, Error> {
+        CommandContext::to_look_up(Cow::Owned(app), true)
     }
 
     fn to_look_up(app: Cow<'a, App>, begins: bool) -> Result<Self, Error> {
@@ -93,7 +93,7 @@ impl<'a> Desk<'a> {
             Ok(engine.client(engine.agent(&name)?, Signing::Each))
         };
         let caller = Caller::new(project.asker()?, Box::new(authenticate));
-        Desk::of(app, project, caller, begins)
+        CommandContext::of(app, project, caller, begins)
     }
 
     fn of(
@@ -103,15 +103,19 @@ impl<'a> Desk<'a> {
         begins: bool,
     ) -> Result<Self, Error> {
         let is_agent = matches!(project.asker()?, Some(Principal::Agent(_)));
-        let session = project.settings.session.value.clone().filter(|_| is_agent);
+        // Only a session that is named is worth opening the project for here.
+        let session = match project.settings.session.value {
+            Some(_) if is_agent => project.session(&project.engine()?)?,
+            _ => None,
+        };
         let served = Arc::new(Served::new(project.setup(begins)).warning(&app.warnings));
-        let context = ProjectContext::new(served, caller.in_session(session));
-        Ok(Desk { app, project, context })
+        let request = ProjectContext::new(served, caller.in_session(session));
+        Ok(CommandContext { app, project, request })
     }
 
-    /// The same, unless the project is not there.
+    /// Fails if the project does not exist.
     fn opened(self) -> Result<Self, Error> {
-        self.context.opened()?;
+        self.request.opened()?;
         Ok(self)
     }
 
@@ -120,30 +124,30 @@ impl<'a> Desk<'a> {
     }
 
     pub(crate) fn now(&self) -> Timestamp {
-        self.context.now()
+        self.request.now()
     }
 
     /// The project, opened.
     pub(crate) fn engine(&self) -> Result<Engine, Error> {
-        self.context.engine()
+        self.request.engine()
     }
 
     /// The content of the project.
     pub(crate) fn blobs(&self) -> Blobs {
-        self.context.blobs()
+        self.request.blobs()
     }
 
     /// Remembers content that was brought along.
     pub(crate) fn bring(&self, blob: Blob) -> Content {
-        self.context.bring(blob.clone());
+        self.request.bring(blob.clone());
         blob.into()
     }
 
     fn viewer(&self) -> Option<&Principal> {
-        self.context.principal()
+        self.request.principal()
     }
 
-    /// Says so if there is no such person: an empty answer would be no answer.
+    /// Fails if there is no such person, because an empty list would mislead.
     pub(crate) fn known_user(&self, user: &UserId) -> Result<(), Error> {
         if self.engine()?.world()?.state.user(user).is_some() {
             return Ok(());
@@ -152,22 +156,22 @@ impl<'a> Desk<'a> {
         Err(failure.hint("`althing users` lists who there is; `althing login NAME` signs up."))
     }
 
-    /// Asks as whoever asks.
+    /// Asks a question in the name of the caller.
     pub(crate) fn ask(&self, query: &Query) -> Result<Answer, Error> {
         if let Some(Principal::User(user)) = self.viewer() {
             self.known_user(user)?;
         }
-        self.context.ask(query)
+        self.request.ask(query)
     }
 
-    /// Whoever asks, authenticated.
+    /// The authenticated caller.
     pub(crate) fn client(&self) -> Result<Client, Error> {
-        self.context.client()
+        self.request.client()
     }
 
     /// Issues a command.
     pub(crate) fn order(&self, command: Command) -> Result<Reply, Error> {
-        self.context.execute(command)
+        self.request.execute(command)
     }
 
     /// The run that goes on, if one does.
@@ -203,7 +207,7 @@ impl<'a> Desk<'a> {
         answered!(self, Query::TaskDeps(deps), Tasks)
     }
 
-    /// What a workspace sees, or who sees it.
+    /// The workspaces that a workspace may read, or those that may read it.
     pub(crate) fn sight(&self, workspace: WorkspaceId, by: bool) -> Result<Vec<SightView>, Error> {
         let of = OfWorkspace { workspace };
         let query = if by { Query::WorkspaceSeenBy(of) } else { Query::WorkspaceSees(of) };
@@ -219,8 +223,8 @@ impl<'a> Desk<'a> {
     }
 }
 
-/// What names mean.
-impl Desk<'_> {
+/// Looking up names and ids.
+impl CommandContext<'_> {
     /// The workspaces that can be meant: those one may read, and those one may write to.
     pub(crate) fn workspace_naming(&self) -> Result<Naming, Error> {
         let all = self.workspaces(WorkspaceList::default())?;
@@ -347,15 +351,15 @@ impl Desk<'_> {
     }
 }
 
-/// Where one acts.
-impl Desk<'_> {
-    /// The workspace one says to act in.
+/// The workspace that the caller acts in.
+impl CommandContext<'_> {
+    /// The workspace named with `--workspace`.
     pub(crate) fn acting_in(&self) -> Result<Option<WorkspaceId>, Error> {
         let said = self.project.settings.workspace.value.as_deref();
         said.map(|text| self.workspace(text)).transpose()
     }
 
-    /// The workspace one acts in: the one that was said, the only one an agent has, or the root.
+    /// The workspace to act in: the one named with `--workspace`, the only one of the agent, or the root.
     pub(crate) fn own(&self) -> Result<WorkspaceId, Error> {
         if let Some(said) = self.acting_in()? {
             return Ok(said);
@@ -368,8 +372,8 @@ impl Desk<'_> {
         }
     }
 
-    /// Has an agent show up that never did, so that it can be given work before it runs. Only for
-    /// whoever may hand out work: others are about to be refused, and leave nobody behind.
+    /// Registers an unknown agent, so that it can be given work before it runs. Does so only for a caller
+    /// who may hand out work, because any other is about to be refused.
     pub(crate) fn introduce(&self, client: &Client, name: &AgentName) -> Result<(), Error> {
         if self.engine()?.world()?.state.agent(name).is_some() || !self.hands_out(client)? {
             return Ok(());
@@ -383,7 +387,7 @@ impl Desk<'_> {
         Ok(())
     }
 
-    /// Whether somebody gives others work, or the post itself while nobody has it.
+    /// Whether the caller may give work to others.
     fn hands_out(&self, client: &Client) -> Result<bool, Error> {
         let own = match client.principal() {
             Principal::Agent(own) => own,
@@ -405,7 +409,7 @@ impl Desk<'_> {
 }
 
 fn no_run() -> Error {
-    Error::not_found("no run goes on, so there is no root").with_rule(Rule::RunNeeded)
+    Error::not_found("there is no active run, so there is no root").with_rule(Rule::RunNeeded)
 }
 
 /// The id that is meant; what fits none is taken as it is, if it could be an id at all.

@@ -1,4 +1,4 @@
-//! One rule, every door: whichever way a command comes in, it is refused for the same reason and
+//! A command is refused for the same reason, whichever way it comes in, and
 //! leaves the same entry.
 
 use crate::mcp::Host;
