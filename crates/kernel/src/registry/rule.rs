@@ -138,7 +138,8 @@ rules! {
         => "`althing do --schema memory.create` lists the fields; a state is changed with `althing memory \
         transition`.";
     RecordLinks "A-MEM-05":
-        "References between records name existing ones of the right kind, and plans never wait for each other in a cycle."
+        "References between records name existing ones of the right kind, and plans never wait for each \
+        other in a cycle."
         => "Correct the reference that the message names; `althing memory find KIND` lists what there is.";
     RecordOwner "A-MEM-06":
         "An assignment is reported on by its agent, and given out, cancelled and rerouted by its dispatcher; \
@@ -238,7 +239,8 @@ rules! {
         => "Check the id: `althing workspace tree`, `althing task list`, `althing inbox` and `althing \
         users` show what there is.";
     CoordinatorOnly "W-ROLE-04":
-        "Only the coordinator creates, ends and suspends workspaces, plans tasks, grants rights and hands over its role."
+        "Only the coordinator creates, ends and suspends workspaces, plans tasks, grants rights and \
+        hands over its role."
         => "Ask the coordinator, or have a person do it with `--user ID`.";
     Matrix "W-ROLE-03":
         "An envelope is sent only if the permission matrix allows it."
@@ -256,10 +258,12 @@ rules! {
         "A priority changes while its workspace is active or blocked."
         => "Set it with `althing workspace create --priority`, or once the workspace is active.";
     BudgetGrows "W-RES-07":
-        "A limit can only be raised, while its workspace is idle, active or blocked; what is not limited stays unlimited."
+        "A limit can only be raised, while its workspace is idle, active or blocked; what is not \
+        limited stays unlimited."
         => "Raise what was limited from the start, before the work is finished; see `althing meter WS`.";
     BudgetDrawn "W-RES-08":
-        "A workspace below a limited one draws on its budget: limited in the same dimensions, within what is left there."
+        "A workspace below a limited one draws on its budget: limited in the same dimensions, within \
+        what is left there."
         => "Give it limits within those that are allowed, or have the limits above raised first.";
     Capacity "W-ADM-01":
         "A workspace is created only within the resource limits of the run."
@@ -408,7 +412,8 @@ rules! {
         "A deployment model can be declared only if every mechanism it requires is in place."
         => "Declare one of the allowed models with `--deployment` or in `althing.toml`.";
     ContentShown "W-SEC-10":
-        "Content is shown only to those who may read what it belongs to: mail to sender and receiver, work to those who see it."
+        "Content is shown only to those who may read what it belongs to: mail to sender and receiver, \
+        work to those who see it."
         => "Ask the coordinator, or have a person look at it.";
     ContentCited "W-SEC-11":
         "Naming the hash of another's content does not give access to it."

@@ -186,10 +186,8 @@ fn more(own: &Record, act: &Act) -> Result<Few<Artifact, 64>, Refusal> {
 /// stays there.
 fn checked(own: &Record, stand: Stand<'_>, verdict: Check) -> Result<Option<Next>, Refusal> {
     if stand.phase != VERIFY {
-        let message = format!(
-            "{} is in the phase {}; only a loop in {VERIFY} is verified",
-            own.id, stand.phase
-        );
+        let message =
+            format!("{} is in {}; only a loop in {VERIFY} is verified", own.id, stand.phase);
         return Err(Refusal::denied(Rule::RecordStep, message));
     }
     Ok(match verdict {
