@@ -108,7 +108,7 @@ fn ids_and_options_in_messages_can_be_typed() {
         (&["complete-step", "trp#1", "stp_1"], "no id of a plan; write pln#42"),
         (&["find", "claim", "--plan", "foo"], "no id of a plan; write pln#42"),
         (&["loop", "get", "foo"], "no id of a loop; write lop#42"),
-        (&["get", "foo"], "no id; write one such as pln#42"),
+        (&["get", "foo"], "not the id of a record; write one such as pln#42"),
     ] {
         told(&project, &[&["memory"], args].concat(), &[words], twice);
     }

@@ -167,7 +167,7 @@ impl Project {
         Ok(Engine::open(&self.home, self.options())?)
     }
 
-    /// Whoever is asking, authenticated.
+    /// The authenticated caller.
     pub(crate) fn client(&self, app: &App, engine: &Engine) -> Result<Client, Failure> {
         // Nothing is done under a protection that somebody declared and that is not there.
         let deployment = &self.settings.deployment;
@@ -199,7 +199,7 @@ impl Project {
         id.map(Some).map_err(|error| Failure::usage(format!("--session {text:?}: {error}")))
     }
 
-    /// Whoever is asking, for questions that need no proof of it.
+    /// The caller as named by the settings, for questions that need no authentication.
     pub(crate) fn asker(&self) -> Result<Option<Principal>, Failure> {
         Ok(self.settings.asker()?.map(|asker| match asker {
             Asker::User(user) => Principal::User(user),
@@ -224,7 +224,7 @@ impl Project {
         Ok(keys.user(user, &app.passphrase(&format!("Passphrase of {user}: "))?))
     }
 
-    /// Whoever is asking, with a key that is here; for what is done while the store may be
+    /// The credential of the caller from a local key file, for work on a store that may be
     /// unreadable. Nobody in particular, if nobody was named.
     pub(crate) fn credential(&self, app: &App) -> Result<Option<Credential>, Failure> {
         match self.settings.asker()? {

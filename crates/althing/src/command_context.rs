@@ -1,4 +1,4 @@
-//! The context of commands: the project, who asks, and what the names mean.
+//! The context of commands: the project, the caller, and the meaning of names.
 
 use althing_engine::{Blobs, Client, Engine, Signing};
 use althing_kernel::capability::Capability;
@@ -49,7 +49,7 @@ macro_rules! answered {
 }
 
 impl<'a> CommandContext<'a> {
-    /// The project, which has to be there. Without a name one may read, and change nothing.
+    /// Opens the project, which has to exist. Without a name, the caller may only read.
     pub(crate) fn open(app: &'a App) -> Result<Self, Failure> {
         let project = Arc::new(app.project()?);
         let (own, by) = (project.clone(), app.clone());
@@ -58,8 +58,8 @@ impl<'a> CommandContext<'a> {
         CommandContext::of(Cow::Borrowed(app), project, caller, false)?.opened()
     }
 
-    /// The same for dialects in which nobody is nameless: without a name one is the HAID of this
-    /// person in this project.
+    /// Opens the project for a dialect that needs a name: without `--as` or `--user`, the caller is the
+    /// HAID of this person in this project.
     pub(crate) fn open_as_own(app: &'a App) -> Result<Self, Failure> {
         let project = Arc::new(app.project()?);
         let caller = match project.asker()? {
@@ -72,12 +72,12 @@ impl<'a> CommandContext<'a> {
         CommandContext::of(Cow::Borrowed(app), project, caller, false)?.opened()
     }
 
-    /// The same, with the HAID derived only when something is changed, because look-ups are many.
+    /// Like [`Self::open_as_own`], but derives the HAID only for a change, because most calls are look-ups.
     pub(crate) fn open_to_look_up(app: &'a App) -> Result<Self, Failure> {
         CommandContext::to_look_up(Cow::Borrowed(app), false)?.opened()
     }
 
-    /// The same for tools that need no setting up: the first write creates the project.
+    /// Opens the project for tools that need no `init`: the first write creates it.
     pub(crate) fn beginning(app: App) -> Result<CommandContext<'static>, Failure> {
         CommandContext::to_look_up(Cow::Owned(app), true)
     }
@@ -113,7 +113,7 @@ impl<'a> CommandContext<'a> {
         Ok(CommandContext { app, project, request })
     }
 
-    /// The same, unless the project is not there.
+    /// Fails if the project does not exist.
     fn opened(self) -> Result<Self, Failure> {
         self.request.opened()?;
         Ok(self)
@@ -147,7 +147,7 @@ impl<'a> CommandContext<'a> {
         self.request.principal()
     }
 
-    /// Says so if there is no such person: an empty answer would be no answer.
+    /// Fails if there is no such person, because an empty list would mislead.
     pub(crate) fn known_user(&self, user: &UserId) -> Result<(), Failure> {
         if self.engine()?.world()?.state.user(user).is_some() {
             return Ok(());
@@ -156,7 +156,7 @@ impl<'a> CommandContext<'a> {
         Err(failure.hint("`althing users` lists who there is; `althing login NAME` signs up."))
     }
 
-    /// Asks as whoever asks.
+    /// Asks a question in the name of the caller.
     pub(crate) fn ask(&self, query: &Query) -> Result<Answer, Failure> {
         if let Some(Principal::User(user)) = self.viewer() {
             self.known_user(user)?;
@@ -164,7 +164,7 @@ impl<'a> CommandContext<'a> {
         self.request.ask(query)
     }
 
-    /// Whoever asks, authenticated.
+    /// The authenticated caller.
     pub(crate) fn client(&self) -> Result<Client, Failure> {
         self.request.client()
     }
@@ -355,15 +355,15 @@ impl CommandContext<'_> {
     }
 }
 
-/// Where one acts.
+/// The workspace that the caller acts in.
 impl CommandContext<'_> {
-    /// The workspace one says to act in.
+    /// The workspace named with `--workspace`.
     pub(crate) fn acting_in(&self) -> Result<Option<WorkspaceId>, Failure> {
         let said = self.project.settings.workspace.value.as_deref();
         said.map(|text| self.workspace(text)).transpose()
     }
 
-    /// The workspace one acts in: the one that was said, the only one an agent has, or the root.
+    /// The workspace to act in: the one named with `--workspace`, the only one of the agent, or the root.
     pub(crate) fn own(&self) -> Result<WorkspaceId, Failure> {
         if let Some(said) = self.acting_in()? {
             return Ok(said);
@@ -376,8 +376,8 @@ impl CommandContext<'_> {
         }
     }
 
-    /// Has an agent show up that never did, so that it can be given work before it runs. Only for
-    /// whoever may hand out work: others are about to be refused, and leave nobody behind.
+    /// Registers an unknown agent, so that it can be given work before it runs. Does so only for a caller
+    /// who may hand out work, because any other is about to be refused.
     pub(crate) fn introduce(&self, client: &Client, name: &AgentName) -> Result<(), Failure> {
         if self.engine()?.world()?.state.agent(name).is_some() || !self.hands_out(client)? {
             return Ok(());
@@ -391,7 +391,7 @@ impl CommandContext<'_> {
         Ok(())
     }
 
-    /// Whether somebody gives others work, or the post itself while nobody has it.
+    /// Whether the caller may give work to others.
     fn hands_out(&self, client: &Client) -> Result<bool, Failure> {
         let own = match client.principal() {
             Principal::Agent(own) => own,

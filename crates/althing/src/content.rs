@@ -35,8 +35,8 @@ pub(crate) fn of_file(context: &CommandContext<'_>, path: &Path) -> Result<Conte
 
 /// A message of one piece of content.
 pub(crate) fn payload(context: &CommandContext<'_>, given: &str) -> Result<PayloadArg, Failure> {
-    let content = read(context, given)?;
-    Ok(PayloadArg { attachments: Vec::new(), content, format: None })
+    let stored = read(context, given)?;
+    Ok(PayloadArg { attachments: Vec::new(), content: stored, format: None })
 }
 
 /// Stores the content of a file that somebody named.

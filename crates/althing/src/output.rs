@@ -297,22 +297,16 @@ fn times_from_now(text: &str, now: Timestamp) -> String {
     let (mut shown, mut rest) = (String::with_capacity(text.len()), text);
     while let Some((before, at, after)) = next_time(rest) {
         let told = from_now(at, now);
-        match before.strip_suffix(" until ") {
-            Some(before) => {
-                let word = if at.since(now) > Span::default() { "ends" } else { "ended" };
-                shown.push_str(&format!("{before}, which {word} {told}"));
-            }
-            None => {
-                shown.push_str(before);
-                shown.push_str(&told);
-            }
+        let lasting = before.strip_suffix(" until ");
+        shown.push_str(lasting.unwrap_or(before));
+        if lasting.is_some() {
+            let is_ahead = at.since(now) > Span::default();
+            shown.push_str(if is_ahead { ", which ends " } else { ", which ended " });
         }
-        rest = without_distance(after);
-        if rest.len() < after.len() && rest.starts_with("; ") {
-            // More was said in the parentheses.
-            shown.push_str(" (");
-            rest = &rest[2..];
-        }
+        shown.push_str(&told);
+        let opening;
+        (opening, rest) = without_distance(after);
+        shown.push_str(opening);
     }
     shown.push_str(rest);
     shown
@@ -328,13 +322,18 @@ fn next_time(text: &str) -> Option<(&str, Timestamp, &str)> {
     found.map(|(start, at, end)| (&text[..start], at, &text[end..]))
 }
 
-/// The text after a time, without the distance that some messages add: ` (in 3h59m)`.
-fn without_distance(after: &str) -> &str {
-    let Some(inner) = after.strip_prefix(" (in ") else { return after };
-    match inner.find([';', ')']) {
-        Some(end) if inner[end..].starts_with(')') => &inner[end + 1..],
-        Some(end) => &inner[end..],
-        None => after,
+/// The text after a time, without the distance that some messages add: ` (in 3h59m)`. If more follows
+/// in the parentheses, the first part opens them again.
+fn without_distance(after: &str) -> (&'static str, &str) {
+    let Some(inner) = after.strip_prefix(" (") else { return ("", after) };
+    let end = inner.find([';', ')']).unwrap_or(inner.len());
+    let (distance, rest) = inner.split_at(end);
+    if !distance.starts_with("in ") && !distance.ends_with(" ago") {
+        return ("", after);
+    }
+    match rest.strip_prefix("; ") {
+        Some(more) => (" (", more),
+        None => ("", rest.strip_prefix(')').unwrap_or(rest)),
     }
 }
 
@@ -416,7 +415,7 @@ mod tests {
             (
                 "bob holds a until 2026-11-16T19:37:47Z (in 2h); al holds b until \
                  2026-11-16T17:36:47Z (60s ago)",
-                "bob holds a, which ends in 2 h; al holds b, which ended 60 s ago (60s ago)",
+                "bob holds a, which ends in 2 h; al holds b, which ended 60 s ago",
             ),
             ("A to Z, until 2026Z", "A to Z, until 2026Z"),
             ("é2026-11-16T17:37:47Z", "é0 s ago"),

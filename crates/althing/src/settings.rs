@@ -166,7 +166,7 @@ impl Settings {
     }
 }
 
-/// Who asks.
+/// The caller that the settings name.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Asker {
     /// An agent.
@@ -176,7 +176,7 @@ pub(crate) enum Asker {
 }
 
 impl Settings {
-    /// Whoever asks: what was said closest to the command counts, and only one of the two.
+    /// The caller: a flag overrides the environment, and only one of agent and person may be set.
     pub(crate) fn asker(&self) -> Result<Option<Asker>, Failure> {
         let agent = self.agent.value.clone().map(Asker::Agent);
         let user = self.user.value.clone().map(Asker::User);

@@ -22,7 +22,7 @@ pub struct Dialect {
     pub instructions: &'static str,
     /// The tools.
     pub tools: Vec<Tool>,
-    /// Who is asking, in the terms of the dialect.
+    /// Finds the caller, as the dialect names it.
     pub identify: Identify,
     /// How it answers where no tool of it does.
     pub speech: &'static Speech,

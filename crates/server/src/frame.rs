@@ -14,7 +14,7 @@ const HEADER_LINES_MAX: usize = 64;
 /// How a message is told apart from the next one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Framing {
-    /// It is one line.
+    /// One message per line.
     Line,
     /// A header says how long it is.
     Header,

@@ -24,7 +24,7 @@ pub(crate) enum Read {
     Deliver(Box<ClientJsonRpcMessage>),
     /// Answer it with this.
     Answer(Value),
-    /// Nothing: it asks for nothing.
+    /// Drop it: a notification needs no answer.
     Ignore,
 }
 

@@ -33,7 +33,7 @@ struct Output {
     replies: Replies,
     /// How the request came that is at work, if one is.
     at_work: Option<Framing>,
-    /// Nobody reads what is written any more, and why.
+    /// The error that ended writing, if one did.
     gone: Option<io::Error>,
 }
 

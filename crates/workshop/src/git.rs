@@ -46,7 +46,7 @@ impl Left {
         Left { path: path.to_owned(), why }
     }
 
-    /// It in a line.
+    /// One-line summary.
     pub fn line(&self) -> String {
         format!("{}: {}", self.path, self.why)
     }
@@ -61,7 +61,7 @@ impl Taken {
 /// A repository.
 pub struct Git {
     root: PathBuf,
-    /// Who is named as the author of commits.
+    /// The author of commits.
     author: String,
 }
 

@@ -24,7 +24,7 @@ pub struct Worktree {
 
 /// The content found at the path of a result file.
 pub enum Report {
-    /// Nothing.
+    /// No file.
     None,
     /// Something that is not read, and why.
     Unusable(String),

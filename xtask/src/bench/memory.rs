@@ -148,7 +148,7 @@ fn path(n: usize) -> String {
     format!("src/part{}/file.rs", n % 97)
 }
 
-/// Whoever fills a project, and how often it was refused.
+/// The client that fills a project, and its number of refusals.
 struct Filler {
     client: Client,
     refused: Arc<AtomicUsize>,

@@ -34,7 +34,7 @@ pub(crate) enum Standing {
     Shown,
     /// No test shows it, and it is said why there is none.
     Explained,
-    /// It is not built yet.
+    /// Not implemented yet.
     Later,
 }
 

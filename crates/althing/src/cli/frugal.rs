@@ -84,7 +84,7 @@ pub(crate) enum FactCommand {
 Examples:
   althing capsule write w1 --what 'added the engine' --where F12 --gotcha 'seed must be fixed'
   althing capsule write w2 --what 'added the diff' --depends w1
-  althing capsule hydrate w2        w1, then w2: what w2 builds on, and nothing else")]
+  althing capsule hydrate w2        w1, then w2, which builds on it")]
 pub(crate) struct CapsuleArgs {
     #[command(subcommand)]
     pub(crate) command: CapsuleCommand,
@@ -230,7 +230,7 @@ Examples:
   althing tokens count README.md
   althing tokens log --role coder --kind task_result --file result.json
   althing tokens baseline orchestration 41000
-  althing tokens delta                    what was saved, less the tools' own cost"
+  althing tokens delta                    savings less the cost of tools"
 )]
 pub(crate) struct TokensArgs {
     /// Sum up by this.

@@ -46,7 +46,7 @@ approved by the coordinator, once its time is over; `gate list` shows it.
 
 Examples:
   althing gate approve --user ada
-  althing gate approve --all --user ada            all of them, even if one is refused
+  althing gate approve --all --user ada            all of them
   althing gate approve --as lead                   left to the coordinator")]
     Approve(GateAnswer),
     /// Reject what waits.
@@ -67,7 +67,7 @@ Examples:
 Examples:
   althing gate list
   althing gate list --owner ada --all
-  althing gate list --watch                        redraws when something changes")]
+  althing gate list --watch                        redraws on changes")]
 pub(crate) struct GateList {
     /// Include answered gates of this run.
     #[arg(long)]
@@ -177,7 +177,7 @@ pub(crate) struct InjectArgs {
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  althing escalations                              the questions that wait for people
+  althing escalations                              open questions to people
   althing escalations --watch                      keep running and print changes
   althing escalations answer 9sk2aa 'MIT, as the rest.' --user ada
   althing escalations abort 9sk2aa --reason 'not needed any more' --user ada

@@ -59,7 +59,7 @@ Examples:
   althing inbox --as bob
   althing inbox --take --as bob            up to 16 messages, with their text
   althing inbox --take 1 --as bob
-  althing inbox --all --as bob             also messages that were taken before")]
+  althing inbox --all --as bob             also those taken before")]
 pub(crate) struct Inbox {
     /// Take messages out, at most this many.
     #[arg(long, value_name = "N", num_args = 0..=1, default_missing_value = "16")]
@@ -170,8 +170,8 @@ pub(crate) struct CheckpointList {
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  althing checkpoint show cp_01k9x
-  althing checkpoint show cp_01k9x --file src/parser.rs > parser.rs")]
+  althing checkpoint show knfgp0
+  althing checkpoint show knfgp0 --file src/parser.rs > parser.rs")]
 pub(crate) struct CheckpointShow {
     /// The checkpoint.
     #[arg(value_name = "CP")]
@@ -189,7 +189,7 @@ final checkpoint: merge it into the workspace above, ask for another attempt, or
 
 Examples:
   althing integrate agent:bob accept --as alice
-  althing integrate agent:bob accept --strategy layered --as alice    stop at files others changed
+  althing integrate agent:bob accept --strategy layered --as alice
   althing integrate agent:bob resolve --resolution 'take the later one' --as alice
   althing integrate agent:bob revise --reason 'no tests' --as alice")]
 pub(crate) struct Integrate {
@@ -345,7 +345,7 @@ right, and roles still decide what may be sent.
 Examples:
   althing right grant agent:bob agent:carol --once --as alice
   althing right list agent:bob
-  althing right revoke right_01k9x --reason 'done' --as alice")]
+  althing right revoke rrdc93 --reason 'done' --as alice")]
 pub(crate) struct RightArgs {
     #[command(subcommand)]
     pub(crate) command: RightCommand,
@@ -396,7 +396,7 @@ pub(crate) struct RightRevoke {
 #[command(after_help = "\
 Examples:
   althing right list                      all of them
-  althing right list agent:bob            those of bob's workspace, and those to it
+  althing right list agent:bob            rights from and to bob's workspace
   althing right list --from agent:bob     whom bob may write to
   althing right list --to agent:bob       who may write to bob")]
 pub(crate) struct RightList {

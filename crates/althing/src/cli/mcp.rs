@@ -9,8 +9,8 @@ Hosts start this command themselves. Their settings name it, with the full path 
   { \"mcpServers\": { \"althing\": { \"command\": \"/usr/local/bin/althing\", \"args\": [\"mcp\"] } } }
 
 Examples:
-  althing mcp                          serve the project around the current folder
-  althing mcp --project ~/work/app     serve that project, wherever the host starts
+  althing mcp                          serve the project of this folder
+  althing mcp --project ~/work/app     serve that project
   althing mcp --as reviewer            act as the agent `reviewer`
   althing mcp --dialect memory         the tools of the shared memory
 

@@ -138,7 +138,7 @@ Examples:
   althing memory context memory --path src/parser/lex.rs --query 'unary minus'
   althing memory context delta --since 2h
   althing memory context delta --since 2026-06-11T12:00Z
-  althing memory context delta --since 120         since entry 120 of the trail")]
+  althing memory context delta --since 120         since entry 120")]
 pub(crate) struct MemoryContext {
     /// The kind of context to read.
     #[arg(value_enum)]

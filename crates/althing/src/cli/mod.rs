@@ -73,11 +73,11 @@ use std::path::PathBuf;
 #[command(after_help = "\
 Examples:
   althing init                                     set up the project
-  althing claim src/parser --as alice --ttl 30m    claim a folder for half an hour
-  althing check src/parser/mod.rs --as bob         exit code 3 if somebody else holds it
+  althing claim src/parser --as alice --ttl 30m    claim a folder for 30 minutes
+  althing check src/parser/mod.rs --as bob         exit code 3: somebody has it
   althing claims                                   who holds what
   althing trail                                    what happened
-  althing trail verify                             check that nobody changed the history
+  althing trail verify                             check the whole history
 
 Exit codes: 0 done, 1 refused or not found, 2 wrong usage, 3 somebody else holds it,
 4 unavailable, 5 the trail or stored content is damaged.
@@ -92,9 +92,37 @@ pub(crate) struct Cli {
 
 /// The whole command line, with the commands under headings in its help.
 pub(crate) fn command() -> clap::Command {
-    let all = Cli::command();
+    let all = with_flowing_text(Cli::command());
     let template = sections::template(&all);
     all.help_template(template)
+}
+
+/// Joins the lines of each paragraph below the options, so that they are broken where the terminal
+/// ends and not where the source does. Examples stay as they are.
+fn with_flowing_text(command: clap::Command) -> clap::Command {
+    let text = command.get_after_help().map(|text| flowing(&text.to_string()));
+    let command = match text {
+        Some(text) => command.after_help(text),
+        None => command,
+    };
+    let names: Vec<String> =
+        command.get_subcommands().map(|own| own.get_name().to_owned()).collect();
+    names.into_iter().fold(command, |all, name| all.mut_subcommand(name, with_flowing_text))
+}
+
+fn flowing(text: &str) -> String {
+    let is_prose = |line: &str| !line.is_empty() && !line.starts_with(' ');
+    let mut lines: Vec<String> = Vec::new();
+    for line in text.lines() {
+        match lines.last_mut() {
+            Some(last) if is_prose(last) && !last.ends_with(':') && is_prose(line) => {
+                last.push(' ');
+                last.push_str(line);
+            }
+            _ => lines.push(line.to_owned()),
+        }
+    }
+    lines.join("\n")
 }
 
 /// Reads the command line. The second value is the command that was typed, such as `task show`.
@@ -337,7 +365,7 @@ Examples:
   althing claim 'docs/**/*.md' --as bob
   althing claim 'src/lib.rs#Config::load' --as carol
   althing claim --literal 'app/[id]/page.tsx' --as dave
-  althing claim src --as erin --wait 10m           get it as soon as it is free")]
+  althing claim src --as erin --wait 10m           as soon as it is free")]
 pub(crate) struct Claim {
     /// Files, folders, globs or symbols to claim.
     #[arg(required = true, value_name = "SURFACE")]
@@ -478,7 +506,7 @@ pub(crate) struct Do {
 #[command(after_help = "\
 Examples:
   althing agents
-  althing agents register --as alice       once, so that others can assign work to alice")]
+  althing agents register --as alice       so that others can assign work")]
 pub(crate) struct Agents {
     #[command(subcommand)]
     pub(crate) command: Option<AgentsCommand>,
@@ -519,8 +547,8 @@ Each requirement of WACP stands with the tests that show it, or with the reason 
 In the project's own folder `cargo xtask conformance` adds how each test came out.
 
 Examples:
-  althing conformance                              everything, level by level at the end
-  althing conformance --level 1 --summary          how many are shown, and every deviation")]
+  althing conformance                              all, and a sum per level
+  althing conformance --level 1 --summary          counts, and every deviation")]
 pub(crate) struct Conformance {
     /// Only requirements up to this level of the protocol: 1, 2 or 3.
     #[arg(long, value_name = "N", default_value_t = 3)]
@@ -552,8 +580,8 @@ Restoring never deletes content.
 
 Examples:
   althing backup /mnt/usb/althing-monday
-  althing backup /mnt/usb/althing-monday --keys       with the keys: keep it private
-  althing backup --restore /mnt/usb/althing-monday    the current trail is moved to quarantine")]
+  althing backup /mnt/usb/althing-monday --keys       keep it private
+  althing backup --restore /mnt/usb/althing-monday")]
 pub(crate) struct Backup {
     /// The folder to create, or with --restore to read.
     pub(crate) folder: PathBuf,
@@ -582,14 +610,14 @@ mod tests {
         super::command().debug_assert();
     }
 
-    /// Examples that are broken over two lines cannot be copied.
+    /// An example that is broken over two lines cannot be copied. Paragraphs are made to be broken.
     #[test]
-    fn the_end_of_a_help_text_is_not_wrapped() {
+    fn examples_in_help_texts_are_not_wrapped() {
         let mut waiting = vec![super::command()];
         while let Some(command) = waiting.pop() {
             waiting.extend(command.get_subcommands().cloned());
             let text = command.get_after_help().map(ToString::to_string).unwrap_or_default();
-            for line in text.lines() {
+            for line in text.lines().filter(|line| line.starts_with(' ')) {
                 assert!(line.chars().count() <= 100, "{}: {line}", command.get_name());
             }
         }

@@ -1,4 +1,4 @@
-//! The command line about people: everybody, with their states, what they may do.
+//! The command line about people: all people, what they may do.
 
 use althing_kernel::UserId;
 use althing_kernel::capability::Capability;
@@ -13,8 +13,8 @@ use super::read::{text, user, word};
 Managing people needs the capability `deactivate_user`; the first person has it.
 
 Examples:
-  althing users                                        everybody, with their states
-  althing users show bob                               what bob may do, and what he owns
+  althing users                                        all people
+  althing users show bob                               rights and workspaces
   althing users suspend bob --reason 'on leave' --user ada
   althing users grant bob view_trail_any --user ada")]
 pub(crate) struct Users {
@@ -89,7 +89,7 @@ pub(crate) struct OneUser {
 #[command(after_help = "\
 Examples:
   althing users add bob ed25519:… --user ada
-  althing users add eve ed25519:… --capability view_trail_any --user ada     read-only")]
+  althing users add eve ed25519:… --capability view_trail_any --user ada")]
 pub(crate) struct UsersAdd {
     /// The person's user id.
     pub(crate) name: String,

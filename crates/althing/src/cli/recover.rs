@@ -13,7 +13,7 @@ the trail that was not verified before.
 Examples:
   althing recover --dry-run                show what would be done
   althing recover                          do it
-  althing recover --from ../backup         also repair damaged entries from a backup
+  althing recover --from ../backup         repair from a backup
   althing recover --from trail.jsonl       the same from an export
 
 An entry is repaired only if the copy has the hash that the trail vouches for. Damaged files are in

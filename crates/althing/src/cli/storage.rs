@@ -13,9 +13,9 @@ are also compacted automatically.
 
 Examples:
   althing trail compact --dry-run           what would move
-  althing trail compact                     what ended longer ago than `compact_after`
+  althing trail compact                     ended before `compact_after`
   althing trail compact --older-than 0s     everything that has ended
-  althing trail compact --workspace ws_01k9x")]
+  althing trail compact --workspace p0pdj9")]
 pub(crate) struct TrailCompact {
     /// Print what would be done, and do nothing.
     #[arg(long)]

@@ -134,9 +134,9 @@ the snapshots, and the head this machine remembers.
 
 Examples:
   althing trail verify
-  althing trail verify --signatures             also every head's and caller's signature
+  althing trail verify --signatures             every signature, too
   althing trail verify --head kept-head.txt     the trail must contain this head
-  althing trail verify --file trail.jsonl       an exported trail, without a project
+  althing trail verify --file trail.jsonl       an exported trail
   althing trail verify --proof proof.json --key ed25519:…")]
 pub(crate) struct TrailVerify {
     /// Also verify the signature of every head and every caller.
@@ -247,7 +247,7 @@ pub(crate) struct TrailStats {
 #[command(after_help = "\
 Examples:
   althing trail runs
-  althing trail runs --file monday.jsonl --file tuesday.jsonl     exported trails")]
+  althing trail runs --file monday.jsonl --file tuesday.jsonl")]
 pub(crate) struct TrailRuns {
     /// Use an exported trail instead of the project's; repeat for more.
     #[arg(long = "file", value_name = "FILE")]
@@ -263,7 +263,7 @@ Name a run by the id of its root, or a part of it. `FILE` means the last run of 
 Examples:
   althing trail compare                       the last two runs
   althing trail compare jfr587 k0tqcn
-  althing trail compare monday.jsonl root     an exported run with the newest one here")]
+  althing trail compare monday.jsonl root     with the newest run here")]
 pub(crate) struct TrailCompare {
     /// One run [default: the last but one].
     #[arg(value_name = "RUN", requires = "b")]

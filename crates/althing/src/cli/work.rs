@@ -113,7 +113,7 @@ pub(crate) struct CoordinatorHandOver {
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  althing coordinator stop --as alice                all other workspaces must have ended
+  althing coordinator stop --as alice                once all others ended
   althing coordinator stop --force --reason 'wrong plan' --user ada")]
 pub(crate) struct CoordinatorStop {
     /// Fail all open workspaces.
@@ -489,7 +489,7 @@ pub(crate) struct TaskPlan {
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Example:
-  althing task add graph_01k9x docs --description 'Document it.' --depends-on parser --as alice")]
+  althing task add 40e83p docs --description 'Document it.' --depends-on parser --as alice")]
 pub(crate) struct TaskAdd {
     /// The graph.
     pub(crate) graph: String,
@@ -515,7 +515,7 @@ pub(crate) struct TaskAdd {
 #[command(after_help = "\
 Examples:
   althing task approve parser tests --as alice
-  althing task approve --graph graph_01k9x --as alice     all its drafts")]
+  althing task approve --graph 40e83p --as alice     all its drafts")]
 pub(crate) struct TaskApprove {
     /// The tasks.
     #[arg(value_name = "TASK", required_unless_present = "graph")]
@@ -568,7 +568,7 @@ pub(crate) struct TaskCancel {
 #[command(after_help = "\
 Examples:
   althing task list --status failed
-  althing task list --graph graph_01k9x")]
+  althing task list --graph 40e83p")]
 pub(crate) struct TaskList {
     /// Include older runs.
     #[arg(long)]
@@ -597,7 +597,7 @@ pub(crate) struct TaskReady {
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  althing task deps release --all             everything that has to be done first
+  althing task deps release --all             all that comes first
   althing task deps grammar --all --waiting   everything that waits for it")]
 pub(crate) struct TaskDeps {
     /// The task.
@@ -619,8 +619,8 @@ it.
 
 Examples:
   althing task graph                              the newest graph
-  althing task graph graph_01k9x --dot | dot -Tsvg > plan.svg
-  althing task graph --mermaid                    for a page that draws Mermaid")]
+  althing task graph 40e83p --dot | dot -Tsvg > plan.svg
+  althing task graph --mermaid                    for a Mermaid page")]
 pub(crate) struct TaskGraph {
     /// The graph [default: the newest].
     #[arg(value_name = "GRAPH")]

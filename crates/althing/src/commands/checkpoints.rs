@@ -95,8 +95,8 @@ fn note_left_out(context: &CommandContext<'_>, made: &CheckpointView) -> Result<
 fn changed(context: &CommandContext<'_>, given: &str) -> Result<FileArg, Failure> {
     let place = &context.project.place;
     if let Some((path, from)) = given.split_once("=@") {
-        let content = content::of_file(context, Path::new(from))?;
-        return Ok(FileArg { content: Some(content), path: surfaces::file(place, path)? });
+        let stored = content::of_file(context, Path::new(from))?;
+        return Ok(FileArg { content: Some(stored), path: surfaces::file(place, path)? });
     }
     let path = surfaces::file(place, given)?;
     let file = place.root.join(path.as_str());

@@ -42,7 +42,7 @@ enum Standing {
     /// No test shows it, and the reason is given.
     #[default]
     Explained,
-    /// It is not built yet.
+    /// Not implemented yet.
     Later,
 }
 

@@ -256,8 +256,8 @@ fn with_texts<T: serde::Serialize>(
     let envelopes = value["envelopes"].as_array_mut().into_iter().flatten();
     for envelope in envelopes.filter(|envelope| texts && envelope["taken"] == true) {
         let name = envelope["payload"]["content"].as_str().unwrap_or_default();
-        let content = name.parse().ok().and_then(|blob| blobs.get(&blob).ok());
-        if let Some(text) = content.and_then(|bytes| String::from_utf8(bytes).ok()) {
+        let stored = name.parse().ok().and_then(|blob| blobs.get(&blob).ok());
+        if let Some(text) = stored.and_then(|bytes| String::from_utf8(bytes).ok()) {
             envelope["text"] = text.into();
         }
     }

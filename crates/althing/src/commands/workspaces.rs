@@ -152,10 +152,11 @@ fn transfer(context: &CommandContext<'_>, args: WorkspaceTransfer) -> Result<(),
 fn write(context: &CommandContext<'_>, args: &WorkspaceWrite) -> Result<(), Failure> {
     let path = surfaces::file(&context.project.place, &args.path)?;
     let workspace = context.acting_in()?;
-    let content = args.content.as_deref().map(|text| content::read(context, text)).transpose()?;
-    let said = if content.is_some() { "wrote" } else { "removed" };
+    let stored = args.content.as_deref().map(|text| content::read(context, text)).transpose()?;
+    let said = if stored.is_some() { "wrote" } else { "removed" };
     let words = format!("{said} {path}");
-    let reply = context.order(Command::WorkspaceWrite(Write { content, path, workspace }))?;
+    let write = Write { content: stored, path, workspace };
+    let reply = context.order(Command::WorkspaceWrite(write))?;
     if context.out().json { context.out().value(&reply) } else { context.out().line(words) }
 }
 

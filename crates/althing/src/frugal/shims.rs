@@ -13,11 +13,11 @@ pub(crate) const MCP_NAME: &str = "heimdall-ledger-mcp";
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Fate {
-    /// It is new.
+    /// The link was created.
     Made,
-    /// It was there and is this program.
+    /// The link to this program existed already.
     There,
-    /// It is somebody else's file and was left alone.
+    /// Another file has this name, and was left alone.
     Foreign,
 }
 

@@ -31,7 +31,7 @@ impl Args {
         self.next().ok_or_else(|| Stop::error(1, format!("{flag} needs a value")))
     }
 
-    /// Nothing more was given: what would be dropped unread is asked about.
+    /// Refuses further arguments, which would be ignored.
     pub(super) fn end(&mut self) -> Result<(), Stop> {
         match self.next() {
             Some(more) => Err(unexpected(&more)),

@@ -137,7 +137,7 @@ fn minutes(text: &str) -> Result<u64, Stop> {
     number.ok_or_else(|| Stop::error(2, "--ttl must be a positive number of minutes"))
 }
 
-/// Whoever acts, and what they are called here.
+/// The caller, and the name shown for it.
 struct Who {
     principal: Principal,
     shown: String,

@@ -38,14 +38,14 @@ pub(super) fn run(mut args: Args) -> Result<String, Stop> {
     let (Some(report), Some(from), Some(msg_id)) = (report, from, msg_id) else {
         return Err(Stop::usage("to-message needs --report, --from and --msg-id"));
     };
-    let content =
+    let bytes =
         read(&report).ok_or_else(|| Stop::error(1, format!("report not found: {report}")))?;
     let path = std::fs::canonicalize(&report).unwrap_or_else(|_| report.clone().into());
     let path = path.to_str().ok_or_else(|| Stop::error(1, "the report's path is not UTF-8"))?;
     let context = context()?;
     let now = utc(context.now());
     let asked = Asked { from, msg_id, wave: wave.as_deref(), report_ref: path, ts: &now };
-    let message = to_message(&content, asked).map_err(|why| Stop::error(1, why))?;
+    let message = to_message(&bytes, asked).map_err(|why| Stop::error(1, why))?;
     let line = serde_json::to_string(&message).map_err(|error| Stop::error(1, error))?;
     if let althing_dialects::frugal::message::Body::GateReport(body) = &message.body {
         let detail = format!("{}/{} ref={path}", body.gate_id, body.status.as_str());

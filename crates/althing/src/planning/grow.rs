@@ -41,11 +41,11 @@ impl Pieces {
 /// How a log stands against the trail.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Grown {
-    /// It says what the trail says.
+    /// The file matches the trail.
     Whole,
-    /// It says the beginning of that.
+    /// The file has only the beginning.
     Part,
-    /// It says something else.
+    /// The file differs from the trail.
     Edited,
 }
 

@@ -81,7 +81,7 @@ pub(crate) struct Rebuilt {
 /// The result of writing a file.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Put {
-    /// It says so already.
+    /// The file has this content already.
     Same,
     Written,
     /// Somebody wrote into it; it was left alone.
