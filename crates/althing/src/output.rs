@@ -51,7 +51,9 @@ impl Out {
         let plain = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
         let colour = !json && !plain && std::io::stdout().is_terminal();
         let known = known_width();
-        Out { json, colour, width: known.unwrap_or(WIDTH), cut_at: known.unwrap_or(usize::MAX) }
+        // A terminal that does not say how wide it is gets the usual width; a pipe gets whole lines.
+        let unsaid = if std::io::stdout().is_terminal() { WIDTH } else { usize::MAX };
+        Out { json, colour, width: known.unwrap_or(WIDTH), cut_at: known.unwrap_or(unsaid) }
     }
 
     /// Whether lines go to a terminal, where pictures can be redrawn.
