@@ -51,7 +51,9 @@ impl Out {
         let plain = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
         let colour = !json && !plain && std::io::stdout().is_terminal();
         let known = known_width();
-        Out { json, colour, width: known.unwrap_or(WIDTH), cut_at: known.unwrap_or(usize::MAX) }
+        // A terminal that does not say how wide it is gets the usual width; a pipe gets whole lines.
+        let unsaid = if std::io::stdout().is_terminal() { WIDTH } else { usize::MAX };
+        Out { json, colour, width: known.unwrap_or(WIDTH), cut_at: known.unwrap_or(unsaid) }
     }
 
     /// Whether lines go to a terminal, where pictures can be redrawn.
@@ -304,12 +306,9 @@ fn times_from_now(text: &str, now: Timestamp) -> String {
             shown.push_str(if is_ahead { ", which ends " } else { ", which ended " });
         }
         shown.push_str(&told);
-        rest = without_distance(after);
-        if rest.len() < after.len() && rest.starts_with("; ") {
-            // More was said in the parentheses.
-            shown.push_str(" (");
-            rest = &rest[2..];
-        }
+        let opening;
+        (opening, rest) = without_distance(after);
+        shown.push_str(opening);
     }
     shown.push_str(rest);
     shown
@@ -325,13 +324,18 @@ fn next_time(text: &str) -> Option<(&str, Timestamp, &str)> {
     found.map(|(start, at, end)| (&text[..start], at, &text[end..]))
 }
 
-/// The text after a time, without the distance that some messages add: ` (in 3h59m)`.
-fn without_distance(after: &str) -> &str {
-    let Some(inner) = after.strip_prefix(" (in ") else { return after };
-    match inner.find([';', ')']) {
-        Some(end) if inner[end..].starts_with(')') => &inner[end + 1..],
-        Some(end) => &inner[end..],
-        None => after,
+/// The text after a time, without the distance that some messages add: ` (in 3h59m)`. If more follows
+/// in the parentheses, the first part opens them again.
+fn without_distance(after: &str) -> (&'static str, &str) {
+    let Some(inner) = after.strip_prefix(" (") else { return ("", after) };
+    let end = inner.find([';', ')']).unwrap_or(inner.len());
+    let (distance, rest) = inner.split_at(end);
+    if !distance.starts_with("in ") && !distance.ends_with(" ago") {
+        return ("", after);
+    }
+    match rest.strip_prefix("; ") {
+        Some(more) => (" (", more),
+        None => ("", rest.strip_prefix(')').unwrap_or(rest)),
     }
 }
 
@@ -413,7 +417,7 @@ mod tests {
             (
                 "bob holds a until 2026-11-16T19:37:47Z (in 2h); al holds b until \
                  2026-11-16T17:36:47Z (60s ago)",
-                "bob holds a, which ends in 2 h; al holds b, which ended 60 s ago (60s ago)",
+                "bob holds a, which ends in 2 h; al holds b, which ended 60 s ago",
             ),
             ("A to Z, until 2026Z", "A to Z, until 2026Z"),
             ("é2026-11-16T17:37:47Z", "é0 s ago"),
