@@ -8,9 +8,9 @@ use althing_engine::message_keys::MessageKeys;
 use althing_engine::mint::RandomMint;
 use althing_engine::{Blobs, Clock as _, Engine, Home, Keyring, Options, SystemClock};
 use althing_kernel::{AgentName, Caller, Command, Kind, Transaction};
-use althing_trail::Log as _;
 use althing_trail::chain::Builder;
 use althing_trail::log::sqlite::SqliteLog;
+use althing_trail::{Asked, Log as _};
 use serde_json::{Value, json};
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::process::{Child, ChildStdin, Stdio};
@@ -82,10 +82,12 @@ impl Sandbox {
         let seal = MessageKeys::of(&keys.runtime().unwrap().unwrap());
         let turn = Transaction::begin(world.state.clone(), SystemClock.now(), &mut mint);
         let mut turn = turn.sealed_by(&seal);
-        turn.decide(&caller, &command).unwrap().result.unwrap();
+        let outcome = turn.decide(&caller, &command).unwrap();
+        outcome.result.unwrap();
+        let asked = Asked::unsigned(&caller, &command).unwrap();
         let mut builder = Builder::begin(world.chain.clone());
-        for entry in turn.entries() {
-            builder.add(entry, None).unwrap();
+        for (place, entry) in turn.entries().iter().enumerate() {
+            builder.add(entry, (outcome.own == Some(place)).then_some(&asked)).unwrap();
             if entry.draft.event.kind() == last {
                 break;
             }

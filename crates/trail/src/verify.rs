@@ -77,6 +77,9 @@ pub enum Fault {
     /// A caller's signature is used a second time.
     #[error("its caller's signature was used before")]
     ProofReused,
+    /// The decision was cut off here, and nothing made up for it.
+    #[error("what has to follow it is missing, and no recovery came after it")]
+    Unfinished,
     /// The head cannot be read.
     #[error("the head of its commit: {0}")]
     Head(#[from] HeadError),
@@ -160,6 +163,8 @@ pub struct Options {
     /// The keys the trail may be signed with; any key if empty. A takeover by another key is on
     /// record, but nobody who held the old key has vouched for it.
     pub keys: Vec<PublicKey>,
+    /// Whether a recovery is about to follow, so that a decision may be cut off.
+    pub before_recovery: bool,
 }
 
 /// Summary of the checks made.
@@ -214,6 +219,8 @@ pub struct Verifier {
     base_reached: Option<Floor>,
     key: Option<PublicKey>,
     hashes: Vec<Hash>,
+    /// The last entry of a decision that was cut off, until a recovery makes up for it.
+    unfinished: Option<u64>,
 }
 
 impl Verifier {
@@ -237,6 +244,7 @@ impl Verifier {
             base_reached: None,
             key: None,
             hashes: Vec::new(),
+            unfinished: None,
         }
     }
 
@@ -296,8 +304,17 @@ impl Verifier {
         {
             let at = |place: usize| first + (from + place) as u64;
             from += if self.is_audited(entry) {
-                let checked = self.check_decision(rest, asked);
-                checked.map_err(|(place, fault)| found_at(at(place), fault))?
+                match self.check_decision(rest, asked) {
+                    Ok(entries) => entries,
+                    // A commit ends in the middle of a decision: a crash of a store that is not
+                    // atomic, or a forgery. A recovery on record makes up for it.
+                    Err((place, Fault::Forbidden(Breach::Missing { .. }))) => {
+                        self.unfinished = Some(at(place));
+                        let checked = self.check_part(rest, asked);
+                        checked.map_err(|(place, fault)| found_at(at(place), fault))?
+                    }
+                    Err((place, fault)) => return Err(found_at(at(place), fault)),
+                }
             } else {
                 let checked = self.check_earlier(entry, asked.first().and_then(Option::as_ref));
                 checked.map_err(|fault| found_at(at(0), fault))?;
@@ -337,6 +354,10 @@ impl Verifier {
         let audited = audit::audit(&self.state, entries, request);
         let audited = audited.map_err(|(place, breach)| (place, Fault::from(breach)))?;
         self.state = audited.state;
+        let made = entries.iter().take(audited.entries);
+        if made.into_iter().any(|e| matches!(e.draft.event, Event::RecoveryCompleted(_))) {
+            self.unfinished = None;
+        }
         if let (Some(by), Some((place, asked))) = (&audited.by, asked) {
             // A caller who was not authentic signed with a key that is not the name's: that is why.
             let own = entries.get(place).map(|entry| &entry.draft.event);
@@ -345,6 +366,19 @@ impl Verifier {
             }
         }
         Ok(audited.entries)
+    }
+
+    /// Applies the part of a decision that is on record. Returns how many entries it has.
+    fn check_part(
+        &mut self,
+        entries: &[Stamped],
+        requests: &[Option<Asked>],
+    ) -> Result<usize, (usize, Fault)> {
+        for (place, (entry, asked)) in entries.iter().zip(requests).enumerate() {
+            let checked = self.check_earlier(entry, asked.as_ref());
+            checked.map_err(|fault| (place, fault))?;
+        }
+        Ok(entries.len())
     }
 
     /// Applies an entry of an earlier version of the rules, and checks its caller's signature.
@@ -516,7 +550,7 @@ impl Verifier {
 
     /// Makes the checks that need the whole trail, and returns the summary.
     pub fn finish(mut self) -> Result<Checked, Finding> {
-        let last = self.chain.seq();
+        let last = self.unfinished.unwrap_or_else(|| self.chain.seq());
         let rules = self.state.project().map(|project| project.rules);
         self.checked.audited_from =
             rules.filter(|rules| rules.are_current()).map(|rules| rules.since);
@@ -527,6 +561,9 @@ impl Verifier {
     fn check_end(&mut self) -> Result<(), Fault> {
         if self.chain.seq() == 0 {
             return Err(Fault::Empty);
+        }
+        if self.unfinished.is_some() && !self.options.before_recovery {
+            return Err(Fault::Unfinished);
         }
         // The deletion of archives records the replay base in the trail.
         let recorded =

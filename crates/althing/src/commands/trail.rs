@@ -312,7 +312,7 @@ fn verify_any(app: &App, args: &TrailVerify) -> Result<(), Error> {
         return verify_proof(app, path, keys);
     }
     let kept = args.heads.iter().map(|path| read_head(path)).collect::<Result<_, _>>()?;
-    let options = Options { every_signature: args.signatures, kept, keys };
+    let options = Options { every_signature: args.signatures, kept, keys, ..Options::default() };
     match &args.file {
         Some(path) => verify_file(app, path, options),
         None => verify_project(app, options),

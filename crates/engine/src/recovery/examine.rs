@@ -113,7 +113,8 @@ pub(crate) fn examine(
 
 fn walk(log: &mut dyn LogReader, start: World) -> Result<(World, Gathered), EngineError> {
     let mut gathered = Gathered::default();
-    let mut verifier = Verifier::resume(Options::default(), start.chain, start.state);
+    let options = Options { before_recovery: true, ..Options::default() };
+    let mut verifier = Verifier::resume(options, start.chain, start.state);
     loop {
         let commits = log.tail(verifier.chain().seq(), READ_BYTES)?;
         if commits.is_empty() {
