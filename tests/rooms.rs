@@ -27,8 +27,8 @@ const KERNEL: &[&str] = &[
     "rules/admin",
     "rules/permissions",
     "rules/query",
-    "audit",
     "dispatch",
+    "audit",
 ];
 
 const ENGINE: &[&str] = &[

@@ -231,6 +231,10 @@ fn no_dispatch_has_a_catch_all_arm() {
     ];
     let functions = [
         ("crates/kernel/src/dispatch/decide.rs", "tick"),
+        ("crates/kernel/src/machine/transaction/on_record.rs", "each_new_id"),
+        ("crates/kernel/src/machine/transaction/on_record.rs", "each_id_of_message"),
+        ("crates/kernel/src/machine/transaction/on_record.rs", "each_id_of_plan"),
+        ("crates/kernel/src/machine/transaction/on_record.rs", "each_id_of_approval"),
         ("crates/kernel/src/protocol/command/content.rs", "each_content"),
         ("crates/kernel/src/protocol/event/mod.rs", "blobs"),
         ("crates/kernel/src/rules/knowledge/blackboard/mod.rs", "carry_out"),

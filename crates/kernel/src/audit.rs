@@ -48,6 +48,9 @@ pub enum Breach {
         /// The kind of the missing entry.
         expected: Kind,
     },
+    /// A deadline had come before, and what follows from it is not on record.
+    #[error("a deadline had come before it that is not on record")]
+    Overdue,
     /// The request does not stand on the caller's entry.
     #[error("the request stands on another entry than the caller's")]
     Misplaced,
@@ -115,6 +118,9 @@ fn decided(state: &State, entries: &[Stamped], asked: Asked<'_>) -> Result<Audit
     let (Some(first), Some(own)) = (entries.first(), entries.get(asked.entry)) else {
         return Err((0, Breach::Unasked));
     };
+    if state.is_due(first.at) && !asked.command.precedes_deadlines() {
+        return Err((0, Breach::Overdue));
+    }
     let by = principal(own, asked.command);
     let batch = entries.get(..=asked.entry).unwrap_or_default();
     let key = asked.key.copied().or_else(|| key_of(state, &by, batch));

@@ -353,6 +353,13 @@ impl Verifier {
         });
         let audited = audit::audit(&self.state, entries, request);
         let audited = audited.map_err(|(place, breach)| (place, Fault::from(breach)))?;
+        // What fell due was asked for by nobody, and a command by one request.
+        let own = place.filter(|_| audited.by.is_some());
+        let mut requests = requests.iter().take(audited.entries).enumerate();
+        let stray = requests.find(|(at, asked)| asked.is_some() && Some(*at) != own);
+        if let Some((at, _)) = stray {
+            return Err((at, Breach::Misplaced.into()));
+        }
         self.state = audited.state;
         let made = entries.iter().take(audited.entries);
         if made.into_iter().any(|e| matches!(e.draft.event, Event::RecoveryCompleted(_))) {

@@ -159,7 +159,7 @@ impl Core {
     }
 
     /// Waits for the exclusive right to append, and reads most new commits while the last writer is
-    /// still busy, so that little is left to do during the turn.
+    /// still busy, so that little is left to do during the tx.
     pub fn await_turn(&mut self) -> Result<(), LogError> {
         self.log.queue()?;
         // An error here shows again in the catch-up before deciding, which returns it.
@@ -240,26 +240,26 @@ impl Core {
         let bytes_max = self.log.commit_bytes_max() / 2;
         let begun = Instant::now();
         let mut builder = Builder::begin(self.world.chain.clone());
-        let turn = Transaction::begin(self.world.state.clone(), now, &mut *self.mint);
-        let turn = turn.sealed_by(&self.seal).protected_by(&self.mechanisms);
-        let mut turn = turn.carried_by(&mut *self.carrier).within(&*self.surroundings);
+        let tx = Transaction::begin(self.world.state.clone(), now, &mut *self.mint);
+        let tx = tx.sealed_by(&self.seal).protected_by(&self.mechanisms);
+        let mut tx = tx.carried_by(&mut *self.carrier).within(&*self.surroundings);
         let mut verdicts = Vec::with_capacity(jobs.len());
-        let mut added = 0;
-        let mut ticked = false;
+        let (mut added, mut ticked) = (0, false);
         for job in jobs.iter().take(JOBS_MAX) {
             // A takeover comes first, since nothing can be signed with the new key before it. An
-            // abort comes before due deadlines, and those before everything else.
-            let first = comes_first(&job.command) && !turn.is_gate_due();
-            if !ticked && !takes_over(job) && !first {
+            // abort comes before due deadlines, and those before everything else: a command that
+            // is decided while a deadline is due does not pass an audit.
+            let precedes = job.command.precedes_deadlines();
+            if !takes_over(job) && !(precedes && !tx.is_gate_due()) {
                 ticked = true;
-                let more_is_due = turn.tick(TICK_MAX)?;
-                added = add_entries(&mut builder, &turn, added, None)?;
+                let more_is_due = tx.tick(TICK_MAX)?;
+                added = add_entries(&mut builder, &tx, added, None)?;
                 if more_is_due {
                     break;
                 }
             }
             let mut own = None;
-            verdicts.push(match turn.decide(&job.caller, &job.command) {
+            verdicts.push(match tx.decide(&job.caller, &job.command) {
                 Ok(outcome) => {
                     own = outcome.own.map(|own| (own, job));
                     match outcome.result {
@@ -269,16 +269,16 @@ impl Core {
                 }
                 Err(fault) => Verdict::Defect(fault.to_string()),
             });
-            added = add_entries(&mut builder, &turn, added, own)?;
+            added = add_entries(&mut builder, &tx, added, own)?;
             if builder.bytes() > bytes_max || begun.elapsed() > self.budget {
                 break;
             }
         }
         if !ticked && !jobs.iter().any(takes_over) {
-            turn.tick(TICK_MAX)?;
-            added = add_entries(&mut builder, &turn, added, None)?;
+            tx.tick(TICK_MAX)?;
+            added = add_entries(&mut builder, &tx, added, None)?;
         }
-        let (state, _) = turn.finish();
+        let (state, _) = tx.finish();
         let expected = self.world.seq();
         if added == 0 {
             let world = self.world.clone();
@@ -369,28 +369,15 @@ fn takes_over(job: &Job) -> bool {
     matches!(job.command, Command::RuntimeRekey(_))
 }
 
-/// Whether a command goes before other waiting ones: an end ordered by the coordinator or a person
-/// takes precedence over timers and agents, and recovery handles due deadlines itself.
-pub(crate) fn comes_first(command: &Command) -> bool {
-    match command {
-        Command::WorkspaceAbort(_)
-        | Command::WorkspaceBatchAbort(_)
-        | Command::TaskCancel(_)
-        | Command::RuntimeRecover(_) => true,
-        Command::RunEnd(end) => end.force,
-        _ => false,
-    }
-}
-
 /// Chains the entries from `from` on. The caller's entry carries the request.
 fn add_entries(
     builder: &mut Builder,
-    turn: &Transaction<'_>,
+    tx: &Transaction<'_>,
     from: usize,
     own: Option<(usize, &Job)>,
 ) -> Result<usize, EngineError> {
     let defect = |error: serde_json::Error| EngineError::Defect(error.to_string());
-    let entries = turn.entries();
+    let entries = tx.entries();
     for (at, entry) in entries.iter().enumerate().skip(from) {
         let own = own.filter(|(own, _)| *own == at);
         let asked = own.map(|(_, job)| job.asked()).transpose().map_err(defect)?;

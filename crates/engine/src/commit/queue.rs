@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU8, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use crate::commit::core::{JOBS_MAX, Job, comes_first};
+use crate::commit::core::{JOBS_MAX, Job};
 use crate::error::EngineError;
 
 /// The answer to a caller.
@@ -157,9 +157,11 @@ impl Queue {
         let mut waiting = self.lock();
         let mut batch = Batch::default();
         // Jobs with precedence are taken first; the others keep their order.
-        if waiting.jobs.iter().any(|pending| comes_first(&pending.job.command)) {
-            let (first, rest): (VecDeque<_>, VecDeque<_>) =
-                waiting.jobs.drain(..).partition(|pending| comes_first(&pending.job.command));
+        if waiting.jobs.iter().any(|pending| pending.job.command.precedes_deadlines()) {
+            let (first, rest): (VecDeque<_>, VecDeque<_>) = waiting
+                .jobs
+                .drain(..)
+                .partition(|pending| pending.job.command.precedes_deadlines());
             waiting.jobs = first;
             waiting.jobs.extend(rest);
         }

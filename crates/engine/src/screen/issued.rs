@@ -1,6 +1,6 @@
 //! Keys that name their issuer, and tokens of a shape that nothing else has.
 
-use super::{Found, Layer, begins_word, run};
+use super::{Found, Layer, begins_word, places, run};
 
 /// The characters of a key after its prefix.
 #[derive(Clone, Copy)]
@@ -69,19 +69,19 @@ const ISSUED: &[(&str, &str, Made, usize, usize)] = &[
 
 pub(super) fn keys(found: &mut Found<'_>) {
     let bytes = found.text.as_bytes();
-    for (what, begins, made, min, max) in ISSUED {
+    let mut read_to: Vec<(&str, usize)> = Vec::new();
+    for ((what, begins, made, min, max), start) in places(found.text, ISSUED, |own| own.1) {
         // A run is read once: what begins inside it is no longer than the rest of it.
-        let mut read_to = 0;
-        for (start, _) in found.text.match_indices(begins) {
-            if start < read_to || !begins_word(bytes, start) {
-                continue;
-            }
-            let tail = start + begins.len();
-            let end = run(bytes, tail, |byte| made.has(byte));
-            read_to = end;
-            if (*min..=*max).contains(&(end - tail)) {
-                found.note(Layer::Pattern, what, (start, end));
-            }
+        let is_read = |(of, end): &(&str, usize)| of == begins && start < *end;
+        if read_to.iter().any(is_read) || !begins_word(bytes, start) {
+            continue;
+        }
+        let tail = start + begins.len();
+        let end = run(bytes, tail, |byte| made.has(byte));
+        read_to.retain(|(of, _)| of != begins);
+        read_to.push((begins, end));
+        if (*min..=*max).contains(&(end - tail)) {
+            found.note(Layer::Pattern, what, (start, end));
         }
     }
 }

@@ -208,6 +208,32 @@ fn shortened(path: &str) -> String {
     format!("…{end}")
 }
 
+/// The places where patterns begin in a text, found in one pass: setting up a search for each
+/// pattern would take longer than reading a short text. Places of one pattern do not overlap.
+fn places<'p, P>(text: &str, patterns: &'p [P], of: impl Fn(&P) -> &str) -> Vec<(&'p P, usize)> {
+    let mut is_first = [false; 256];
+    for pattern in patterns {
+        if let Some(first) = of(pattern).as_bytes().first() {
+            is_first[usize::from(*first)] = true;
+        }
+    }
+    let bytes = text.as_bytes();
+    let (mut found, mut ends) = (Vec::new(), vec![0; patterns.len()]);
+    for (at, byte) in bytes.iter().enumerate() {
+        if !is_first[usize::from(*byte)] {
+            continue;
+        }
+        for (pattern, end) in patterns.iter().zip(&mut ends) {
+            let own = of(pattern).as_bytes();
+            if at >= *end && bytes[at..].starts_with(own) {
+                *end = at + own.len();
+                found.push((pattern, at));
+            }
+        }
+    }
+    found
+}
+
 fn begins_word(bytes: &[u8], start: usize) -> bool {
     start == 0 || !bytes[start - 1].is_ascii_alphanumeric()
 }

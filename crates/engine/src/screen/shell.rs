@@ -4,7 +4,7 @@ use data_encoding::{BASE64, BASE64_NOPAD};
 
 use super::value::{is_kept, is_made_up, is_password};
 use super::written::value_at;
-use super::{Found, Layer, begins_word, run};
+use super::{Found, Layer, begins_word, places, run};
 
 /// Last words in the names of options whose value is a secret.
 const OPTIONS: &[&str] = &[
@@ -60,32 +60,31 @@ pub(super) fn flags(found: &mut Found<'_>) {
 pub(super) fn logins(found: &mut Found<'_>) {
     const PASSWORD: &[&str] = &["mysql", "mariadb", "sshpass", "docker login", "podman login"];
     const BOTH: &[&str] = &["curl"];
-    for (option, commands) in [(" -p", PASSWORD), (" -u", BOTH), (" --user", BOTH)] {
-        for (at, _) in found.lower.match_indices(option) {
-            let mut start = at + option.len();
-            let next = found.lower.as_bytes().get(start).copied();
-            if next.is_some_and(|byte| b" =".contains(&byte)) {
-                start += 1;
+    const OPTIONS: &[(&str, &[&str])] = &[(" -p", PASSWORD), (" -u", BOTH), (" --user", BOTH)];
+    for ((option, commands), at) in places(found.lower, OPTIONS, |own| own.0) {
+        let mut start = at + option.len();
+        let next = found.lower.as_bytes().get(start).copied();
+        if next.is_some_and(|byte| b" =".contains(&byte)) {
+            start += 1;
+        }
+        if !is_option_of(found.lower, at, commands) {
+            continue;
+        }
+        let Some(value) = value_at(found.text, start) else { continue };
+        if *option == " -p" {
+            if is_password(value.text, true) {
+                found.note(Layer::Shape, "password of a login", value.span);
             }
-            if !is_option_of(found.lower, at, commands) {
-                continue;
-            }
-            let Some(value) = value_at(found.text, start) else { continue };
-            if option == " -p" {
-                if is_password(value.text, true) {
-                    found.note(Layer::Shape, "password of a login", value.span);
-                }
-                continue;
-            }
-            let Some((name, password)) = value.text.split_once(':') else { continue };
-            let is_named = !name.is_empty() && !name.starts_with(['$', '<', '{']);
-            let is_place = password.starts_with(['$', '<', '{', '%', '*', '/']);
-            let is_word = ["pass", "password", "passwd", "secret", "token", "pw"];
-            let is_word = is_word.contains(&password.to_ascii_lowercase().as_str());
-            if is_named && password.len() >= 4 && !is_place && !is_word {
-                let span = (value.span.0 + name.len() + 1, value.span.1);
-                found.note(Layer::Shape, "password of a login", span);
-            }
+            continue;
+        }
+        let Some((name, password)) = value.text.split_once(':') else { continue };
+        let is_named = !name.is_empty() && !name.starts_with(['$', '<', '{']);
+        let is_place = password.starts_with(['$', '<', '{', '%', '*', '/']);
+        let is_word = ["pass", "password", "passwd", "secret", "token", "pw"];
+        let is_word = is_word.contains(&password.to_ascii_lowercase().as_str());
+        if is_named && password.len() >= 4 && !is_place && !is_word {
+            let span = (value.span.0 + name.len() + 1, value.span.1);
+            found.note(Layer::Shape, "password of a login", span);
         }
     }
 }
@@ -109,31 +108,27 @@ pub(super) fn headers(found: &mut Found<'_>) {
     const LENGTH_MIN: usize = 8;
     const TOKEN_MIN: usize = 16;
     let bytes = found.lower.as_bytes();
-    for scheme in ["basic ", "bearer ", "token "] {
-        for (at, _) in found.lower.match_indices(scheme) {
-            if !begins_word(bytes, at) {
-                continue;
-            }
-            let start = at + scheme.len();
-            let near = &bytes[..bytes.len().min(start + WORD_MAX)];
-            let is_part = |byte: u8| byte.is_ascii_alphanumeric() || b"+/=_-.~".contains(&byte);
-            let end = run(near, start, is_part);
-            let word = &found.text[start..end];
-            let is_secret = if scheme == "basic " {
-                word.len() >= LENGTH_MIN && is_login(word)
-            } else {
-                let said = found.lower[..at].trim_end_matches(['"', '\'', ' ', ':', '=', '\\']);
-                let is_mixed = word.bytes().any(|byte| byte.is_ascii_digit())
-                    || (word.bytes().any(|byte| byte.is_ascii_uppercase())
-                        && word.bytes().any(|byte| byte.is_ascii_lowercase()));
-                said.ends_with("authorization")
-                    && word.len() >= TOKEN_MIN
-                    && is_mixed
-                    && is_kept(word)
-            };
-            if is_secret {
-                found.note(Layer::Shape, "login in a header", (start, end));
-            }
+    const SCHEMES: &[&str] = &["basic ", "bearer ", "token "];
+    for (scheme, at) in places(found.lower, SCHEMES, |scheme| scheme) {
+        if !begins_word(bytes, at) {
+            continue;
+        }
+        let start = at + scheme.len();
+        let near = &bytes[..bytes.len().min(start + WORD_MAX)];
+        let is_part = |byte: u8| byte.is_ascii_alphanumeric() || b"+/=_-.~".contains(&byte);
+        let end = run(near, start, is_part);
+        let word = &found.text[start..end];
+        let is_secret = if *scheme == "basic " {
+            word.len() >= LENGTH_MIN && is_login(word)
+        } else {
+            let said = found.lower[..at].trim_end_matches(['"', '\'', ' ', ':', '=', '\\']);
+            let is_mixed = word.bytes().any(|byte| byte.is_ascii_digit())
+                || (word.bytes().any(|byte| byte.is_ascii_uppercase())
+                    && word.bytes().any(|byte| byte.is_ascii_lowercase()));
+            said.ends_with("authorization") && word.len() >= TOKEN_MIN && is_mixed && is_kept(word)
+        };
+        if is_secret {
+            found.note(Layer::Shape, "login in a header", (start, end));
         }
     }
 }

@@ -1,7 +1,7 @@
 //! Secrets as they are written down: after a name, as a setting, in an address.
 
 use super::value::{is_kept, is_made_up, is_password};
-use super::{Found, Layer, begins_word, run};
+use super::{Found, Layer, begins_word, places, run};
 
 /// How much of a value is looked at.
 const VALUE_MAX: usize = 256;
@@ -36,24 +36,20 @@ pub(super) fn is_secret_name(name: &str) -> bool {
 
 /// A name and its value: `password = "…"`, `token: …`, `the password is …`, `Bearer …`.
 pub(super) fn values(found: &mut Found<'_>) {
-    for name in PASSWORDS {
-        for (at, _) in found.lower.match_indices(name) {
-            if *name == "pwd" && !begins_word(found.lower.as_bytes(), at) {
-                continue;
-            }
-            let Some(value) = after(found, at + name.len(), false) else { continue };
-            if is_password(value.text, value.quoted) || is_made_up(value.text) {
-                found.note(Layer::Shape, "value of a secret's name", value.span);
-            }
+    for (name, at) in places(found.lower, PASSWORDS, |name| name) {
+        if *name == "pwd" && !begins_word(found.lower.as_bytes(), at) {
+            continue;
+        }
+        let Some(value) = after(found, at + name.len(), false) else { continue };
+        if is_password(value.text, value.quoted) || is_made_up(value.text) {
+            found.note(Layer::Shape, "value of a secret's name", value.span);
         }
     }
-    for name in NAMES {
-        for (at, _) in found.lower.match_indices(name) {
-            let Some(value) = after(found, at + name.len(), *name == "bearer") else { continue };
-            let short = value.quoted && *name == "secret" && is_password(value.text, true);
-            if is_made_up(value.text) || short {
-                found.note(Layer::Shape, "value of a secret's name", value.span);
-            }
+    for (name, at) in places(found.lower, NAMES, |name| name) {
+        let Some(value) = after(found, at + name.len(), *name == "bearer") else { continue };
+        let short = value.quoted && *name == "secret" && is_password(value.text, true);
+        if is_made_up(value.text) || short {
+            found.note(Layer::Shape, "value of a secret's name", value.span);
         }
     }
 }

@@ -2,12 +2,12 @@
 //! what was not decided is noticed.
 
 use crate::run::{Run, blob, payload, second_person, workspace_of};
-use crate::support::{agent, user};
+use crate::support::{Request, agent, user};
 use althing_kernel::audit::Breach;
 use althing_kernel::principal::{Actor, Principal};
 use althing_kernel::signal::SignalType;
 use althing_kernel::workspace::{Status, Trigger};
-use althing_kernel::{Event, Kind, Reply, Stamped};
+use althing_kernel::{Caller, Command, Event, Kind, Reply, Stamped};
 use serde_json::json;
 
 /// A run with a bit of everything in it.
@@ -245,6 +245,9 @@ fn the_runtimes_entries_follow_from_what_can_lead_to_them() {
     assert!(story.with(at, elsewhere).is_err());
 }
 
+/// Who asks for an entry, with which command.
+type Asked = Option<(Caller, &'static str, serde_json::Value)>;
+
 /// Forged budget, liveness and abort entries are detected.
 /// Shows W-SEC-01.
 #[test]
@@ -255,16 +258,22 @@ fn made_up_use_and_orders_do_not_pass_the_audit() {
     let id = run.in_state(Status::Active, args);
     run.ok(&agent("w1"), "meter.report", json!({ "tokens": 50 }));
     let (last, root) = (run.world.last().clone(), run.root.clone());
-    let passes = |actor: Actor, kind: &str, body: serde_json::Value| {
+    // The entry with the request that would have to lead to it, and without any.
+    let audited = |actor: &Actor, kind: &str, body: &serde_json::Value, asked: Asked| {
         let mut entry = last.clone();
         entry.at = run.world.now.after(althing_kernel::Span::from_secs(1));
-        let of_root = kind.starts_with("batch");
-        entry.draft.workspace = Some(if of_root { root.clone() } else { id.clone() });
-        entry.draft.causation = (actor == Actor::Protocol).then(|| last.id.clone());
-        entry.draft.actor = actor;
+        let home = if kind.starts_with("batch") { &root } else { &id };
+        entry.draft.workspace = Some(home.clone());
+        entry.draft.stream = althing_kernel::Stream::workspace(home);
+        entry.draft.causation = (*actor == Actor::Protocol).then(|| last.id.clone());
+        entry.draft.actor = actor.clone();
         entry.draft.event = Event::read(kind.parse().unwrap(), &body.to_string()).unwrap();
-        let asked = run.world.requests.values().last().cloned();
-        run.world.with_next(&entry, asked).is_ok() || run.world.with_next(&entry, None).is_ok()
+        assert_eq!(run.world.with_next(&entry, None), Err(Breach::Unasked), "{kind}");
+        let asked = asked.map(|(caller, name, args)| {
+            let command = Command::read(name, &args.to_string()).unwrap().unwrap();
+            Request::of(&caller, &command)
+        });
+        run.world.with_next(&entry, asked)
     };
     let (w2, lead) = (Actor::from(agent("w2").principal), Actor::from(Run::lead().principal));
     let limit = |consumed: u64| {
@@ -287,33 +296,42 @@ fn made_up_use_and_orders_do_not_pass_the_audit() {
     let abort = json!({ "affected_workspaces": [id], "group_id": "g", "skipped_workspaces": [] });
     let differs = json!({ "agent_value": 1, "checkpoint_id": "c", "field": "cost",
         "runtime_value": 2, "workspace": id });
-    for (actor, kind, body) in [
-        (Actor::Protocol, "budget_warning", warning),
-        (Actor::Protocol, "budget_exceeded", limit(100)),
-        (Actor::Protocol, "liveness_warning", silence),
-        (Actor::Protocol, "workspace_state_changed", failed),
-        (Actor::Protocol, "priority_changed", priority.clone()),
-        (w2.clone(), "priority_changed", priority.clone()),
-        (Actor::Protocol, "budget_modified", raised(100)),
-        (w2.clone(), "budget_modified", raised(100)),
-        (lead.clone(), "budget_modified", raised(99)),
-        (w2.clone(), "meter.reported", reported.clone()),
-        (Actor::Protocol, "meter.reported", reported.clone()),
-        (w2, "batch_abort", abort),
-        (Actor::Protocol, "resource_discrepancy", differs),
-    ] {
-        assert!(!passes(actor.clone(), kind, body.clone()), "{kind} by {actor}: {body}");
-    }
-    // Decided, they are on record and pass: the leader may order them.
-    run.ok(
-        &Run::lead(),
-        "workspace.set_priority",
-        json!({ "workspace": id, "priority": "critical" }),
-    );
+    let by = |caller: &Caller, name: &'static str, args: serde_json::Value| -> Asked {
+        Some((caller.clone(), name, args))
+    };
+    let set_priority = json!({ "workspace": id, "priority": "critical" });
     let more = json!({ "workspace": id, "limits": { "token_limit": 900 } });
-    run.ok(&Run::lead(), "workspace.modify_budget", more);
-    run.ok(&Run::lead(), "meter.report", json!({ "workspace": id, "tokens": 5 }));
-    run.sound();
+    let report = json!({ "workspace": id, "tokens": 5 });
+    let orders = [
+        ("priority_changed", &priority, "workspace.set_priority", &set_priority),
+        ("budget_modified", &raised(100), "workspace.modify_budget", &more),
+        ("meter.reported", &reported, "meter.report", &report),
+    ];
+    for (kind, body, name, args) in orders {
+        let asked = |caller: &Caller| by(caller, name, args.clone());
+        assert_eq!(audited(&lead, kind, body, asked(&Run::lead())), Ok(()), "{kind} by the leader");
+        let found = audited(&w2, kind, body, asked(&agent("w2")));
+        assert!(matches!(found, Err(Breach::Refused { .. })), "{kind} by w2: {found:?}");
+        let found = audited(&Actor::Protocol, kind, body, asked(&Run::lead()));
+        assert!(found.is_err(), "{kind} by the runtime");
+    }
+    let asked = by(&agent("w2"), "workspace.batch_abort", json!({ "group": "g" }));
+    let found = audited(&w2, "batch_abort", &abort, asked);
+    assert!(matches!(found, Err(Breach::Refused { .. })), "{found:?}");
+    let asked = by(&Run::lead(), "workspace.modify_budget", more.clone());
+    let found = audited(&lead, "budget_modified", &raised(99), asked);
+    assert!(matches!(found, Err(Breach::Differs { .. })), "{found:?}");
+    for (kind, body) in [
+        ("budget_warning", warning),
+        ("budget_exceeded", limit(100)),
+        ("liveness_warning", silence),
+        ("workspace_state_changed", failed),
+        ("resource_discrepancy", differs),
+    ] {
+        let asked = by(&agent("w1"), "meter.report", json!({ "tokens": 1 }));
+        let found = audited(&Actor::Protocol, kind, &body, asked);
+        assert!(found.is_err(), "{kind} out of nothing");
+    }
 }
 
 /// Content that was not stored is never cited, whatever the command.

@@ -1,7 +1,7 @@
 //! Forged trails: hashed and signed with the runtime's key, but of events that never happened.
 
 use crate::support::{Grower, agent, claim, runtime_key, sample, verify};
-use althing_kernel::{Caller, Command, Principal, Stamped, UserId};
+use althing_kernel::{Caller, Command, Kind, Principal, Stamped, UserId};
 use althing_trail::chain::Builder;
 use althing_trail::verify::{Fault, Options};
 use althing_trail::{Asked, Commit, Entry, SecretKey};
@@ -189,7 +189,11 @@ fn a_decision_that_is_not_whole_is_noticed() {
         less.remove(gone);
         let finding = verify(&sealed(&honest, &less, &runtime_key()), Options::default());
         let fault = finding.unwrap_err().fault;
-        assert!(matches!(fault, Fault::Forbidden(_) | Fault::Unfinished), "{gone}: {fault}");
+        if gone + 1 == whole.len() {
+            assert!(matches!(fault, Fault::Unfinished), "{gone}: {fault}");
+        } else {
+            assert!(matches!(fault, Fault::Forbidden(_)), "{gone}: {fault}");
+        }
     }
     let mut more = whole.clone();
     let mut again = more[0].clone();
@@ -200,6 +204,55 @@ fn a_decision_that_is_not_whole_is_noticed() {
     let finding = verify(&sealed(&honest, &more, &runtime_key()), Options::default());
     let fault = finding.unwrap_err().fault;
     assert!(matches!(fault, Fault::Forbidden(_)), "{fault}");
+}
+
+/// A request stands on the caller's entry and nowhere else: not on what follows from it, nor on what
+/// fell due.
+#[test]
+fn a_request_on_another_entry_is_noticed() {
+    let (honest, _) = two_holders();
+    let close = command("session.close", &serde_json::json!({}));
+    let whole = recorded(&honest, &agent("bob"), close, true);
+    let own = whole.iter().position(|entry| entry.asked.is_some()).unwrap();
+    for place in (0..whole.len()).filter(|place| *place != own) {
+        let mut doubled = whole.clone();
+        doubled[place].asked.clone_from(&whole[own].asked);
+        let mut moved = doubled.clone();
+        moved[own].asked = None;
+        for forged in [doubled, moved] {
+            let forged = sealed(&honest, &forged, &runtime_key());
+            let fault = verify(&forged, Options::default()).unwrap_err().fault;
+            assert!(matches!(fault, Fault::Forbidden(_)), "{place}: {fault}");
+        }
+    }
+    let mut later = honest.clone();
+    later.pass(60);
+    let mut expired = recorded(&later, &agent("carol"), claim("other"), false);
+    assert_eq!(expired[0].stamped.draft.event.kind(), Kind::LeaseExpired);
+    expired[0].asked.clone_from(&whole[own].asked);
+    let forged = sealed(&later, &expired, &runtime_key());
+    let fault = verify(&forged, Options::default()).unwrap_err().fault;
+    assert!(matches!(fault, Fault::Forbidden(_)), "{fault}");
+}
+
+/// An expiry is left out, and the lease renewed as if it had not run out.
+#[test]
+fn a_deadline_that_is_not_on_record_is_noticed() {
+    let (honest, hers) = two_holders();
+    let renew = command("lease.renew", &serde_json::json!({ "lease": hers }));
+    let mut later = honest.clone();
+    later.pass(60);
+    let at = later.next_time();
+    let mut renewal = next(&honest, "alice", renew);
+    let begun = renewal.stamped.at;
+    renewal.stamped = edited(&renewal.stamped, |e| {
+        e["at"] = at.into();
+        let lasts = e["body"]["expires_at"].as_u64().unwrap() - begun.micros();
+        e["body"]["expires_at"] = (at + lasts).into();
+    });
+    let forged = with(&honest, &renewal.stamped, renewal.asked.as_ref());
+    let finding = verify(&forged, Options::default()).unwrap_err();
+    assert!(finding.to_string().contains("a deadline had come"), "{finding}");
 }
 
 /// Shows W-SEC-13.

@@ -83,6 +83,16 @@ impl Grower {
         self.commit(&[(system, Command::RuntimeRekey(rekey), false)]);
     }
 
+    /// Lets time pass before the next commit.
+    pub(crate) fn pass(&mut self, secs: u64) {
+        self.now += secs * 1_000_000;
+    }
+
+    /// The time of the next commit.
+    pub(crate) fn next_time(&self) -> u64 {
+        self.now + 1_000_000
+    }
+
     /// Decides some commands in one commit. A `true` means its caller signs.
     pub(crate) fn commit(&mut self, commands: &[(Caller, Command, bool)]) -> &Commit {
         self.now += 1_000_000;
@@ -91,6 +101,7 @@ impl Grower {
         turn.tick(usize::MAX).unwrap();
         let mut requests = Vec::new();
         for (n, (caller, command, signs)) in commands.iter().enumerate() {
+            turn.tick(usize::MAX).unwrap();
             let outcome = turn.decide(caller, command).unwrap();
             let asked = if *signs {
                 let Principal::Agent(name) = &caller.principal else { panic!() };

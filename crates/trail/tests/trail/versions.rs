@@ -1,12 +1,12 @@
 //! Trails of earlier versions: they are read, verified and continued, and the audit begins where
 //! today's rules do.
 
-use crate::support::{Grower, agent, claim, runtime_key, verify};
+use crate::support::{Grower, agent, agent_key, claim, runtime_key, verify};
 use althing_kernel::adoption::RULES_VERSION;
-use althing_kernel::{Actor, Event, Kind, Stamped, State};
+use althing_kernel::{Actor, Caller, Event, Kind, Principal, Stamped, State};
 use althing_trail::chain::Builder;
 use althing_trail::verify::{Checked, Fault, Finding, Options};
-use althing_trail::{Commit, Entry, export};
+use althing_trail::{Asked, Commit, Entry, Signature, export};
 use std::collections::BTreeSet;
 
 /// Trails that builds with earlier versions of the rules wrote.
@@ -68,6 +68,37 @@ fn an_earlier_trail_is_read_verified_and_replayed() {
         assert!(state.leases().count() > 0 && state.workspaces().count() > 0);
     }
     assert_eq!(GOLDEN.len(), usize::try_from(RULES_VERSION).unwrap() - 1);
+}
+
+/// Somebody else's signature under an earlier version of the rules.
+#[test]
+fn a_signature_under_another_key_is_noticed_in_an_earlier_trail() {
+    let grower = Grower::after(golden());
+    let own = entries(&grower.commits).into_iter().rfind(|entry| {
+        let by_agent = matches!(&entry.stamped.draft.actor, Actor::Principal(Principal::Agent(_)));
+        by_agent && entry.asked.as_ref().is_some_and(|asked| asked.signature().is_some())
+    });
+    let own = own.unwrap();
+    let Actor::Principal(by) = &own.stamped.draft.actor else { panic!("{own:?}") };
+    let key = agent_key("mallory");
+    let caller = Caller { principal: by.clone(), key: key.public(), session: None };
+    let command = own.asked.as_ref().unwrap().command().unwrap();
+    let project = grower.chain.project().unwrap();
+    let signature = Signature::make(&key, project, &caller, &command, [7; 16]).unwrap();
+    // A refusal changes nothing, so it can stand anywhere.
+    let mut stamped = own.stamped.clone();
+    stamped.id = std::sync::Arc::<str>::from("entry-mallory").into();
+    stamped.at = grower.state.clock().after(althing_kernel::Span::from_micros(1));
+    (stamped.draft.workspace, stamped.draft.causation) = (None, None);
+    stamped.draft.stream = althing_kernel::Stream::project(project);
+    let refused = r#"{"command":"lease.open","kind":"denied","message":"m","rule":"A-LEASE-01"}"#;
+    stamped.draft.event = Event::read(Kind::CommandRefused, refused).unwrap();
+    let mut builder = Builder::begin(grower.chain.clone());
+    builder.add(&stamped, Some(&Asked::Signed(signature))).unwrap();
+    let (commit, _) = builder.finish(&runtime_key()).unwrap();
+    let forged = [grower.commits.as_slice(), &[commit]].concat();
+    let finding = verify(&forged, every_signature()).unwrap_err();
+    assert!(matches!(finding.fault, Fault::ProofKey), "{finding}");
 }
 
 /// A build in between had adopted its rules, which are not today's either.

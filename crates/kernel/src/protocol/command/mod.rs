@@ -359,6 +359,23 @@ pub(crate) fn in_files<E>(files: &mut [FileArg], visit: Visit<'_, E>) -> Result<
     files.iter_mut().filter_map(|file| file.content.as_mut()).try_for_each(visit)
 }
 
+impl Command {
+    /// Whether it is decided before deadlines that have come: an end ordered by the coordinator or a
+    /// person takes precedence over timers, recovery handles due deadlines itself, and nothing can
+    /// be signed before a takeover.
+    pub fn precedes_deadlines(&self) -> bool {
+        match self {
+            Command::WorkspaceAbort(_)
+            | Command::WorkspaceBatchAbort(_)
+            | Command::TaskCancel(_)
+            | Command::RuntimeRecover(_)
+            | Command::RuntimeRekey(_) => true,
+            Command::RunEnd(end) => end.force,
+            _ => false,
+        }
+    }
+}
+
 /// A command's arguments, for serialization.
 pub struct Args<'a>(pub &'a Command);
 

@@ -135,8 +135,11 @@ fn agent_reply(tx: &Transaction<'_>, name: &AgentName) -> Result<Reply, Decision
 
 /// Refuses agents that are revoked, or were started by a revoked agent.
 pub(crate) fn not_revoked(state: &State, caller: &Principal) -> Result<(), Refusal> {
-    itself_not_revoked(state, caller)?;
     let Principal::Agent(name) = caller else { return Ok(()) };
+    if is_revoked(state, name) {
+        let message = format!("agent {name} is revoked and holds nothing new");
+        return Err(Refusal::denied(Rule::AgentRevoked, message));
+    }
     match above(name).find(|above| is_revoked(state, above)) {
         Some(above) => {
             let message = format!(
@@ -145,18 +148,6 @@ pub(crate) fn not_revoked(state: &State, caller: &Principal) -> Result<(), Refus
             Err(Refusal::denied(Rule::AgentRevoked, message))
         }
         None => Ok(()),
-    }
-}
-
-/// Refuses agents that are themselves revoked. Older trails were decided without regard to the
-/// starting agents and must stay valid.
-pub(crate) fn itself_not_revoked(state: &State, caller: &Principal) -> Result<(), Refusal> {
-    match caller {
-        Principal::Agent(name) if is_revoked(state, name) => {
-            let message = format!("agent {name} is revoked and holds nothing new");
-            Err(Refusal::denied(Rule::AgentRevoked, message))
-        }
-        _ => Ok(()),
     }
 }
 

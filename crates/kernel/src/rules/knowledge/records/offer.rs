@@ -129,7 +129,7 @@ pub(crate) fn may_get(
         let message = format!("there is no agent {name}");
         return Err(Refusal::not_found(Rule::RecordLinks, message));
     }
-    agent::itself_not_revoked(state, &Principal::Agent(name.clone()))?;
+    agent::not_revoked(state, &Principal::Agent(name.clone()))?;
     let Some(plan) = plan else { return Ok(()) };
     if let Some(over) = state.memory.record(plan).filter(|own| own.is_terminal()) {
         let message = format!("{plan} is {}: nobody works on it any more", over.status);
