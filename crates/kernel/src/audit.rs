@@ -95,12 +95,14 @@ pub fn audit(
 ) -> Result<Audited, Found> {
     let Some(first) = entries.first() else { return Err((0, Breach::Unasked)) };
     let may_be_due = first.draft.actor == Actor::Protocol && state.is_due(first.at);
-    let due = may_be_due.then(|| fell_due(state, entries));
-    match (due, asked) {
-        (Some(Ok(audited)), _) => Ok(audited),
-        (Some(Err(found)), None) => Err(found),
-        (_, Some(asked)) => decided(state, entries, asked),
-        (None, None) => Err((0, Breach::Unasked)),
+    match asked {
+        None if may_be_due => fell_due(state, entries),
+        None => Err((0, Breach::Unasked)),
+        Some(asked) if !may_be_due => decided(state, entries, asked),
+        // Recovery records what is due within its own decision.
+        Some(asked) if asked.command.precedes_deadlines() => decided(state, entries, asked)
+            .or_else(|found| fell_due(state, entries).map_err(|_| found)),
+        Some(asked) => fell_due(state, entries).or_else(|_| decided(state, entries, asked)),
     }
 }
 

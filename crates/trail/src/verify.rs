@@ -14,7 +14,7 @@
 use althing_kernel::adoption::RULES_VERSION;
 use althing_kernel::archive::{Floor, Number};
 use althing_kernel::audit::{self, Breach};
-use althing_kernel::{Actor, ApplyError, Event, Principal, PublicKey, Stamped, State};
+use althing_kernel::{Actor, ApplyError, Command, Event, Principal, PublicKey, Stamped, State};
 use std::collections::HashSet;
 
 use crate::archive::{Stub, StubError};
@@ -298,13 +298,28 @@ impl Verifier {
             self.checked.unaudited += entries.len() as u64;
             return Ok(());
         }
-        let mut from = 0;
+        let (mut from, mut next) = (0, None);
         while let (Some(rest), Some(asked)) = (entries.get(from..), requests.get(from..))
             && let Some(entry) = rest.first()
         {
             let at = |place: usize| first + (from + place) as u64;
             from += if self.is_audited(entry) {
-                match self.check_decision(rest, asked) {
+                // The next request is read once, however many deadlines come before it.
+                if next.as_ref().is_none_or(|(place, _)| *place < from) {
+                    let place = asked.iter().position(Option::is_some);
+                    let read = place.and_then(|place| Some((place, asked.get(place)?.as_ref()?)));
+                    next = match read {
+                        Some((place, asked)) => {
+                            let command = asked.command();
+                            let command =
+                                command.map_err(|error| found_at(at(place), error.into()))?;
+                            Some((from + place, command))
+                        }
+                        None => None,
+                    };
+                }
+                let command = next.as_ref().map(|(place, command)| (place - from, command));
+                match self.check_decision(rest, asked, command) {
                     Ok(entries) => entries,
                     // A commit ends in the middle of a decision: a crash of a store that is not
                     // atomic, or a forgery. A recovery on record makes up for it.
@@ -339,13 +354,11 @@ impl Verifier {
         &mut self,
         entries: &[Stamped],
         requests: &[Option<Asked>],
+        command: Option<(usize, &Command)>,
     ) -> Result<usize, (usize, Fault)> {
-        let place = requests.iter().position(Option::is_some);
+        let place = command.map(|(place, _)| place);
         let asked = place.and_then(|place| Some((place, requests.get(place)?.as_ref()?)));
-        let command = asked
-            .map(|(place, asked)| asked.command().map_err(|error| (place, Fault::from(error))));
-        let command = command.transpose()?;
-        let request = asked.zip(command.as_ref()).map(|((entry, asked), command)| audit::Asked {
+        let request = asked.zip(command).map(|((entry, asked), (_, command))| audit::Asked {
             entry,
             command,
             session: asked.session(),

@@ -392,8 +392,9 @@ fn bad(finding: &Finding) -> Error {
 }
 
 fn say_sound(app: &App, checked: &althing_trail::verify::Checked, kept: u64) -> Result<(), Error> {
+    let rules = if checked.audited_from.is_some() { "rules, " } else { "" };
     app.out.line(format!(
-        "{} {} in {}: form, both chains, rules, roots and links",
+        "{} {} in {}: form, both chains, {rules}roots and links",
         app.out.paint(Tone::Good, "sound:"),
         counted(checked.entries, "entry", "entries"),
         counted(checked.commits, "commit", "commits")

@@ -1,6 +1,7 @@
 //! Clients: authenticated callers who issue commands. Every command of a door passes here, so this
 //! is where its text is looked through for secrets and its content is stored.
 
+use althing_kernel::command::Args;
 use althing_kernel::refusal::{Details, OutsideKind, RecordRefusal, SecretFound};
 use althing_kernel::text::Text;
 use althing_kernel::{
@@ -18,6 +19,10 @@ use crate::identity::keyring::Credential;
 use crate::mint::random;
 use crate::screen::{self, Screening};
 use crate::store::blobs::Blobs;
+
+/// Most bytes of arguments of one command. An entry carries them and may repeat them, and has to stay
+/// below the longest line that is read.
+const REQUEST_BYTES_MAX: usize = 3 << 19;
 
 /// Whether a client signs its commands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -169,6 +174,20 @@ impl Client {
     fn job(&self, mut command: Command) -> Result<Job, EngineError> {
         self.engine.check_merged(&command)?;
         self.store_content(&mut command)?;
+        // The entry carries the request and mostly says the same again.
+        let bytes = serde_json::to_vec(&Args(&command)).map_or(usize::MAX, |args| args.len());
+        if bytes > REQUEST_BYTES_MAX {
+            let message = format!(
+                "a command may have {REQUEST_BYTES_MAX} bytes of arguments, this has {bytes}; \
+                 nothing of it was done"
+            );
+            command = Command::RefusalRecord(RecordRefusal {
+                command: Text::lossy(command.name()),
+                kind: OutsideKind::Denied,
+                message: Text::lossy(&message),
+                rule: Rule::Limits,
+            });
+        }
         let caller = Caller {
             principal: self.credential.principal().clone(),
             key: self.key,

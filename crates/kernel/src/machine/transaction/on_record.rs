@@ -8,8 +8,9 @@
 use std::sync::Arc;
 
 use crate::machine::transaction::Transaction;
-use crate::model::runs::admission::Capacity;
+use crate::model::runs::admission::NO_ROOM;
 use crate::model::runs::approvals::GateType;
+use crate::model::runs::approvals::gate::{GateEnd, SUBJECT_INVALIDATED};
 use crate::model::runs::envelope::RejectReason;
 use crate::model::runs::envelope::carrier::Carried;
 use crate::model::runs::envelope::deliver::Missing;
@@ -19,7 +20,7 @@ use crate::protocol::event::{
     AgentEvent, Draft, Event, EventRoom, HighwayEvent, LeaseEvent, MessageEvent, PlanEvent,
     Stamped, WorkspaceEvent,
 };
-use crate::protocol::refusal::Refused;
+use crate::protocol::refusal::{Record, Refusal, Refused};
 use crate::registry::rule::Rule;
 use crate::values::content::Blob;
 use crate::values::id::{AnyId, CheckpointId, EnvelopeId, IdKind, Mint};
@@ -170,43 +171,47 @@ impl<'m> Transaction<'m> {
 
     /// How large the context of a new workspace was the first time.
     pub(crate) fn recorded_context_bytes(&self, blob: &Blob) -> u64 {
-        let of_context = |event: &Event| match event {
-            Event::WorkspaceCreated(body) if body.context.as_ref() == Some(blob) => {
-                Some(body.context_bytes.get())
+        let created = self.next_creation().filter(|body| body.context.as_ref() == Some(blob));
+        created.map_or(0, |body| body.context_bytes.get())
+    }
+
+    /// How large the directive of a new workspace was the first time. Other payloads have no part in
+    /// a decision.
+    pub(crate) fn recorded_payload_bytes(&self) -> u64 {
+        let directive = self.next_creation().and_then(|body| body.directive.as_ref());
+        let sent = self.rest().iter().find_map(|entry| match &entry.draft.event {
+            Event::EnvelopeCreated(body) if Some(&body.envelope_id) == directive => Some(body),
+            _ => None,
+        });
+        sent.map_or(0, |body| body.bytes.get())
+    }
+
+    fn next_creation(&self) -> Option<&'m create::Created> {
+        self.rest().iter().find_map(|entry| match &entry.draft.event {
+            Event::WorkspaceCreated(body) => Some(body),
+            _ => None,
+        })
+    }
+
+    /// The refusal of a workspace for lack of room the first time. How much there was of what is not
+    /// in the state, only the runtime knew.
+    pub(crate) fn recorded_shortage(&self) -> Option<Refusal> {
+        let entries = self.on_record.as_ref()?.entries;
+        // Entries of this decision may be made that are taken back with the refusal.
+        let near = entries.get(..=self.made.len()).unwrap_or(entries);
+        near.iter().find_map(|entry| match &entry.draft.event {
+            Event::WorkspaceRejected(create::Rejected { rule: Rule::Capacity, short, .. }) => {
+                let refusal = Refusal::denied(Rule::Capacity, String::new());
+                Some(refusal.recorded(Record::Capacity(short.clone())))
+            }
+            Event::GateResolved(body) if body.action == GateEnd::Reject => {
+                let reason = body.reason.as_ref()?.as_str();
+                let message = reason.strip_prefix(SUBJECT_INVALIDATED)?.strip_prefix(": ")?;
+                let is_short = message.starts_with(NO_ROOM);
+                is_short.then(|| Refusal::denied(Rule::Capacity, message.to_owned()))
             }
             _ => None,
-        };
-        let recorded = self.rest().iter().find_map(|entry| of_context(&entry.draft.event));
-        let short = || self.shortage(Capacity::Memory)?.checked_sub(self.state.context);
-        recorded.or_else(short).unwrap_or_default()
-    }
-
-    /// How large the payload of an envelope was the first time.
-    pub(crate) fn recorded_payload_bytes(&self, content: &Blob) -> u64 {
-        let of_envelope = |event: &Event| match event {
-            Event::EnvelopeCreated(body) if body.payload.content == *content => {
-                Some(body.bytes.get())
-            }
-            _ => None,
-        };
-        let recorded = self.rest().iter().find_map(|entry| of_envelope(&entry.draft.event));
-        let short = || self.shortage(Capacity::Network)?.checked_sub(self.state.queued);
-        recorded.or_else(short).unwrap_or_default()
-    }
-
-    /// How much room was left on the disk the first time, if a workspace was refused for it.
-    pub(crate) fn recorded_disk_free(&self) -> Option<u64> {
-        self.shortage(Capacity::Storage)
-    }
-
-    /// What was measured of a capacity, if a workspace was refused for lack of it.
-    fn shortage(&self, capacity: Capacity) -> Option<u64> {
-        let Some(Event::WorkspaceRejected(create::Rejected { short, .. })) = self.next_event()
-        else {
-            return None;
-        };
-        let own = short.iter().find(|standing| standing.capacity == capacity);
-        own.map(|standing| standing.measured.get())
+        })
     }
 
     /// Whether the mechanisms that a deployment needs were in place the first time.

@@ -56,7 +56,7 @@ impl Transaction<'_> {
     /// How large what is in an envelope is.
     pub(crate) fn bytes_of_payload(&self, payload: &Payload) -> Amount {
         if self.is_again() {
-            return Amount::new(self.recorded_payload_bytes(&payload.content));
+            return Amount::new(self.recorded_payload_bytes());
         }
         let blobs = payload.attachments.iter().chain([&payload.content]);
         Amount::new(blobs.map(|blob| self.bytes_of(blob)).fold(0, u64::saturating_add))
@@ -64,9 +64,6 @@ impl Transaction<'_> {
 
     /// How much room is left where content is stored, as far as that is known.
     pub(crate) fn disk_free(&self) -> Option<u64> {
-        if self.is_again() {
-            return self.recorded_disk_free();
-        }
         self.surroundings.and_then(Surroundings::disk_free)
     }
 

@@ -34,12 +34,12 @@ pub struct Rekeyed {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct NoteUnauthentic {
+    /// The API the attempt came through.
+    pub door: Text<64>,
     /// The identity that was claimed.
     pub entity: Principal,
     /// The reason why authentication failed.
     pub reason: Text<2000>,
-    /// The API the attempt came through.
-    pub door: Text<64>,
 }
 
 /// `runtime.restored`, the command: records that this trail was restored from a copy.
@@ -73,12 +73,12 @@ pub struct Restored {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct NoteDegraded {
-    /// The number of commands refused in the meantime.
-    pub turned_away: u64,
     /// The error of the storage.
     pub reason: Text<1000>,
     /// When the first write failed.
     pub since: Timestamp,
+    /// The number of commands refused in the meantime.
+    pub turned_away: u64,
 }
 
 /// The part of the system that was degraded.

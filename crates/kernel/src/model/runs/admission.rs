@@ -8,6 +8,9 @@ use crate::model::runs::workspace::budget::Percent;
 use crate::model::runs::workspace::meter::Amount;
 use crate::values::closed_set::closed_set;
 
+/// How a refusal for lack of room begins.
+pub(crate) const NO_ROOM: &str = "there is no room for another workspace";
+
 /// The resource limits of a run; a limit left out does not apply.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]

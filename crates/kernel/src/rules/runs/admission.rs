@@ -64,7 +64,7 @@ pub(crate) fn admit(
         format!("{capacity} ({} where the limit is {limit})", own.measured.get())
     };
     let named: Vec<String> = short.iter().map(words).collect();
-    let message = format!("there is no room for another workspace: {}", named.join(", "));
+    let message = format!("{NO_ROOM}: {}", named.join(", "));
     Err(Refusal::denied(Rule::Capacity, message).recorded(Record::Capacity(short)))
 }
 

@@ -86,7 +86,10 @@ pub(crate) fn make(
     let context_bytes = plan.context.as_ref().map_or(0, |context| tx.bytes_of(context));
     let mail = tx.bytes_of_payload(&plan.directive);
     let need = Need { workspaces: 1, context: context_bytes, mail: mail.get() };
-    admission::admit(tx.state(), tx.disk_free(), need, plan.priority)?;
+    match tx.recorded_shortage() {
+        Some(refusal) => return Err(refusal.into()),
+        None => admission::admit(tx.state(), tx.disk_free(), need, plan.priority)?,
+    }
     let id = reserved.unwrap_or_else(|| tx.mint(IdKind::Workspace).into());
     let stop = Stop {
         kind: GateType::WorkspaceCreate,
