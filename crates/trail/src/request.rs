@@ -74,6 +74,14 @@ impl Asked {
         }
     }
 
+    /// The arguments of the command, as JSON.
+    pub fn args(&self) -> &str {
+        match self {
+            Asked::Signed(signature) => signature.request.args.get(),
+            Asked::Unsigned(unsigned) => unsigned.args.get(),
+        }
+    }
+
     /// The session it was asked in, if one was named.
     pub fn session(&self) -> Option<&WorkspaceId> {
         match self {
@@ -84,12 +92,11 @@ impl Asked {
 
     /// The command, if it is one in canonical form.
     pub fn command(&self) -> Result<Command, SignatureError> {
-        match self {
-            Asked::Signed(signature) => {
-                canonical(&signature.request.name, signature.request.args.get())
-            }
-            Asked::Unsigned(unsigned) => canonical(&unsigned.name, unsigned.args.get()),
-        }
+        let name = match self {
+            Asked::Signed(signature) => &signature.request.name,
+            Asked::Unsigned(unsigned) => &unsigned.name,
+        };
+        canonical(name, self.args())
     }
 }
 

@@ -10,7 +10,7 @@ use althing_kernel::surroundings::Surroundings;
 use althing_kernel::{Caller, Command, Mint, Refusal, Reply, Timestamp, Transaction};
 use althing_trail::chain::Builder;
 use althing_trail::log::DamagedTile;
-use althing_trail::{AppendError, Asked, Commit, Log, LogError, SecretKey, Signature, SignedHead};
+use althing_trail::{AppendError, Asked, Commit, Log, LogError, SecretKey, SignedHead};
 use std::time::{Duration, Instant};
 
 use crate::error::EngineError;
@@ -37,15 +37,15 @@ pub struct Job {
     pub caller: Caller,
     /// The command.
     pub command: Command,
-    /// The caller's signature over the request.
-    pub proof: Option<Signature>,
+    /// The request as its entry carries it; if none, it is made from the command.
+    pub asked: Option<Asked>,
 }
 
 impl Job {
     /// The request as its entry carries it.
     fn asked(&self) -> Result<Asked, serde_json::Error> {
-        match &self.proof {
-            Some(signature) => Ok(Asked::Signed(signature.clone())),
+        match &self.asked {
+            Some(asked) => Ok(asked.clone()),
             None => Asked::unsigned(&self.caller, &self.command),
         }
     }

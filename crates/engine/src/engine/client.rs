@@ -1,13 +1,12 @@
 //! Clients: authenticated callers who issue commands. Every command of a door passes here, so this
 //! is where its text is looked through for secrets and its content is stored.
 
-use althing_kernel::command::Args;
 use althing_kernel::refusal::{Details, OutsideKind, RecordRefusal, SecretFound};
 use althing_kernel::text::Text;
 use althing_kernel::{
     Blob, Caller, Command, Content, Principal, PublicKey, Refusal, Reply, Rule, WorkspaceId,
 };
-use althing_trail::Signature;
+use althing_trail::{Asked, Signature};
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -174,30 +173,36 @@ impl Client {
     fn job(&self, mut command: Command) -> Result<Job, EngineError> {
         self.engine.check_merged(&command)?;
         self.store_content(&mut command)?;
-        // The entry carries the request and mostly says the same again.
-        let bytes = serde_json::to_vec(&Args(&command)).map_or(usize::MAX, |args| args.len());
-        if bytes > REQUEST_BYTES_MAX {
-            let message = format!(
-                "a command may have {REQUEST_BYTES_MAX} bytes of arguments, this has {bytes}; \
-                 nothing of it was done"
-            );
-            command = Command::RefusalRecord(RecordRefusal {
-                command: Text::lossy(command.name()),
-                kind: OutsideKind::Denied,
-                message: Text::lossy(&message),
-                rule: Rule::Limits,
-            });
-        }
         let caller = Caller {
             principal: self.credential.principal().clone(),
             key: self.key,
             session: self.session.clone(),
         };
-        let proof = match self.signing {
-            Signing::Channel => None,
-            Signing::Each => Some(self.sign(&caller, &command)?),
-        };
-        Ok(Job { caller, command, proof })
+        let asked = self.asked(&caller, &command)?;
+        let bytes = asked.args().len();
+        if bytes <= REQUEST_BYTES_MAX {
+            return Ok(Job { caller, command, asked: Some(asked) });
+        }
+        let message = format!(
+            "a command may have {REQUEST_BYTES_MAX} bytes of arguments, this one has {bytes}"
+        );
+        let refusal = Command::RefusalRecord(RecordRefusal {
+            command: Text::lossy(command.name()),
+            kind: OutsideKind::Denied,
+            message: Text::lossy(&message),
+            rule: Rule::Limits,
+        });
+        let asked = self.asked(&caller, &refusal)?;
+        Ok(Job { caller, command: refusal, asked: Some(asked) })
+    }
+
+    /// The request as its entry carries it.
+    fn asked(&self, caller: &Caller, command: &Command) -> Result<Asked, EngineError> {
+        match self.signing {
+            Signing::Channel => Asked::unsigned(caller, command)
+                .map_err(|error| EngineError::Defect(error.to_string())),
+            Signing::Each => self.sign(caller, command).map(Asked::Signed),
+        }
     }
 
     /// Stores the text a command brings along, before anything can cite it.

@@ -137,7 +137,7 @@ impl Engine {
             core.release();
             return Ok(false);
         }
-        core.run_own(&*options.clock, Job { caller, command, proof: None }).map(|_| true)
+        core.run_own(&*options.clock, Job { caller, command, asked: None }).map(|_| true)
     }
 
     /// Opens a project for reading. The first command opens the store for writing.
@@ -290,7 +290,7 @@ impl Engine {
     fn own_job(&self, command: Command) -> Result<Job, EngineError> {
         let key = self.runtime_key()?.public();
         let caller = Caller { principal: Principal::System, key, session: None };
-        Ok(Job { caller, command, proof: None })
+        Ok(Job { caller, command, asked: None })
     }
 
     /// The current time, or the trail's clock if that is ahead.
@@ -341,7 +341,7 @@ impl Engine {
         let mut log = self.0.store.writer().map_err(EngineError::Unavailable)?;
         witness::check(&self.0.home, &mut *log)?;
         let caller = Caller { principal: Principal::System, key: key.public(), session: None };
-        let job = Job { caller, command: Command::RuntimeRekey(Rekey { reason }), proof: None };
+        let job = Job { caller, command: Command::RuntimeRekey(Rekey { reason }), asked: None };
         let world = World::clone(&*self.world()?);
         let own = Some(key.public());
         let mut core = Core::new(log, key, Box::new(RandomMint::new()?), world);

@@ -40,7 +40,7 @@ use althing_trail::log::memory::MemoryLog;
 use althing_trail::log::{LogErrorKind, Store as _};
 use althing_trail::verify::{Options, Verifier};
 use althing_trail::{
-    AppendError, Chain, Commit, Hash, Log, LogError, LogReader, SecretKey, Signature,
+    AppendError, Asked, Chain, Commit, Hash, Log, LogError, LogReader, SecretKey, Signature,
 };
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
@@ -324,7 +324,7 @@ impl Harness {
             let project = ProjectId::new("sim").unwrap();
             Signature::make(&key, &project, &caller, &command, nonce).unwrap()
         });
-        Job { caller, command, proof }
+        Job { caller, command, asked: proof.map(Asked::Signed) }
     }
 }
 
