@@ -26,7 +26,7 @@ use crate::frugal::{agent_name, own_haid};
 use crate::naming::{Naming, ambiguous};
 use crate::output::Out;
 
-/// The root of the run that goes on, as people name it.
+/// The root of the current run, as people name it.
 const ROOT: &str = "root";
 /// Begins the name of the workspace an agent works in.
 const OF_AGENT: &str = "agent:";
@@ -174,7 +174,7 @@ impl<'a> CommandContext<'a> {
         self.request.execute(command)
     }
 
-    /// The run that goes on, if one does.
+    /// The current run, if there is one.
     pub(crate) fn run(&self) -> Result<Option<RunView>, Error> {
         if self.engine()?.world()?.state.root().is_none() {
             return Ok(None);
@@ -296,7 +296,7 @@ impl CommandContext<'_> {
         }
         let mut called: Vec<&TaskView> = all.iter().filter(|view| view.name == text).collect();
         if called.len() > 1 {
-            // Plans of different runs use the same words; the one that goes on is meant.
+            // Plans of different runs use the same words; the current one is meant.
             let current = self.engine()?.world()?.state.newest_root().cloned();
             let graphs = self.graphs()?;
             let own = |view: &&TaskView| {

@@ -95,7 +95,7 @@ pub enum EngineError {
         source: std::io::Error,
     },
     /// A command came without a caller.
-    #[error("this command changes something, so it must be known who asks")]
+    #[error("no agent or person was named, and this command needs one")]
     NoCaller,
     /// The requested thing does not exist.
     #[error("{0}")]

@@ -12,8 +12,8 @@
 //! - `protocol`: [`Command`], [`Event`], [`Reply`] and [`Refusal`], one closed set each.
 //! - `machine`: [`State`], and the [`Transaction`] that commands are decided in.
 //! - `rules`: decisions about commands, and how events change the state.
-//! - `audit`: checks whether the rules allow an entry after those before it.
 //! - `dispatch`: routes commands to their rules and events to the changes they make.
+//! - `audit`: decides recorded requests again and compares the entries with the record.
 //!
 //! Other crates see one module per subject: `lease` is both its types and its rules.
 

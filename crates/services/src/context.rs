@@ -116,7 +116,7 @@ impl ProjectContext {
         let nobody = || {
             Error::misuse(
                 Rule::WhoAreYou,
-                "this request needs a caller, and no agent or person was named",
+                "no agent or person was named, and this request needs one",
             )
         };
         self.principal().ok_or_else(nobody)

@@ -48,7 +48,7 @@ pub(super) fn list(app: &App, args: &TrailRuns) -> Result<(), Error> {
     };
     let mut rows: Vec<Vec<String>> = Vec::new();
     for run in &all {
-        let ended = run.ended.clone().unwrap_or_else(|| "goes on".to_owned());
+        let ended = run.ended.clone().unwrap_or_else(|| "running".to_owned());
         let name = naming.short(&run.run);
         rows.push(row(name, clock_time(run.started_at), ended, &|at| FIGURES[at].1(run)));
     }
@@ -156,7 +156,7 @@ fn called(name: &'static str) -> &'static str {
 fn print(app: &App, comparison: &Comparison) -> Result<(), Error> {
     let Comparison { a, b, tasks, .. } = comparison;
     for (name, run) in [("A", a), ("B", b)] {
-        let ended = run.ended.as_deref().unwrap_or("goes on");
+        let ended = run.ended.as_deref().unwrap_or("running");
         let began = clock_time(run.started_at);
         app.out.line(format!("{name}  {}  began {began}, {ended}", one_line(&short(&run.run))))?;
     }

@@ -254,7 +254,7 @@ fn show(context: &CommandContext<'_>, view: &HighwayView) -> Result<(), Error> {
     let row = |gate: GateType| {
         let found = view.effective.iter().find(|own| own.kind == gate);
         let (wait, then) = match found {
-            None => ("goes on at once".to_owned(), String::new()),
+            None => ("does not wait".to_owned(), String::new()),
             Some(own) => match own.timeout {
                 None => ("waits for a person".to_owned(), String::new()),
                 Some(time) => {

@@ -53,7 +53,7 @@ pub(crate) fn run(app: &App, args: &Login) -> Result<(), Error> {
         "signed_up" => app.out.line(format!("{id} signed up as the first user; use --user {id}")),
         _ => {
             app.out
-                .line(format!("{id} has a key now, but is not let in yet. Ask a user to run:"))?;
+                .line(format!("{id} has a key now, but is not a user yet. Ask a user to run:"))?;
             app.out.line(format!("  althing users add {id} {key} --user THEIR_NAME"))
         }
     }

@@ -138,7 +138,7 @@ fn show(context: &CommandContext<'_>, user: UserId) -> Result<(), Error> {
         from_now(view.since, context.now())
     ))?;
     out.line(format!(
-        "let in   by {}, {}",
+        "added by {}, {}",
         view.created_by,
         from_now(view.created_at, context.now())
     ))?;

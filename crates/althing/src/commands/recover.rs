@@ -11,7 +11,7 @@ use crate::output::counted;
 pub(crate) fn run(app: &App, args: &Recover) -> Result<(), Error> {
     let project = app.project()?;
     // Before the project is opened: as it is, it may not replay.
-    let mended = match &args.from {
+    let repaired = match &args.from {
         // A wrong name is wrong even where nothing has to be put back.
         Some(copy) if !copy.exists() => {
             let message = format!("there is no {} to put entries back from", copy.display());
@@ -21,7 +21,7 @@ pub(crate) fn run(app: &App, args: &Recover) -> Result<(), Error> {
         None => Vec::new(),
     };
     let engine = project.engine()?;
-    let report = if args.dry_run { engine.recovery_plan()? } else { engine.recover(&mended)? };
+    let report = if args.dry_run { engine.recovery_plan()? } else { engine.recover(&repaired)? };
     if app.out.json {
         return app.out.value(&report);
     }
@@ -40,8 +40,8 @@ fn show(app: &App, args: &Recover, report: &Report) -> Result<(), Error> {
         counted(report.examined, "entry", "entries"),
         report.after
     ))?;
-    for mended in &report.mended {
-        out.line(format!("put back: entry {} ({})", mended.entry, mended.fault))?;
+    for repaired in &report.repaired {
+        out.line(format!("put back: entry {} ({})", repaired.entry, repaired.fault))?;
     }
     for found in &report.found {
         out.line(format!("found: {}", found.what))?;
@@ -54,7 +54,7 @@ fn show(app: &App, args: &Recover, report: &Report) -> Result<(), Error> {
         plan.steps.len()
     ))?;
     out.line(format!(
-        "timers: {}, {} of them due; workspaces that go on: {}",
+        "timers: {}, {} of them due; live workspaces: {}",
         plan.timers, plan.due, plan.workspaces
     ))?;
     match (&report.completed, args.dry_run) {

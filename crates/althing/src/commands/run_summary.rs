@@ -23,7 +23,7 @@ const REASONS_AMONG: u64 = 2_000;
 pub(super) struct Summary {
     #[serde(flatten)]
     run: RunView,
-    /// How many workspaces go on, by state.
+    /// Number of live workspaces, by state.
     workspaces: BTreeMap<&'static str, usize>,
     /// How many tasks of this run there are, by state.
     tasks: BTreeMap<&'static str, usize>,
@@ -82,7 +82,7 @@ struct Blocked {
 }
 
 impl Summary {
-    /// The run that goes on, if one does.
+    /// The current run, if there is one.
     pub(super) fn of(context: &CommandContext<'_>) -> Result<Option<Self>, Error> {
         let Some(run) = context.run()? else { return Ok(None) };
         let live = context.workspaces(WorkspaceList { live: true, ..WorkspaceList::default() })?;
@@ -104,7 +104,7 @@ impl Summary {
     pub(super) fn print(&self, context: &CommandContext<'_>) -> Result<(), Error> {
         let out = context.out();
         let leads = leader(self.run.coordinator.as_ref());
-        out.line(format!("\na run goes on below {}; {leads}", short(&self.run.root)))?;
+        out.line(format!("\ncurrent run: {}; {leads}", short(&self.run.root)))?;
         out.fact("workspaces: ", 12, &list(&self.workspaces))?;
         if !self.tasks.is_empty() {
             out.fact("tasks: ", 7, &list(&self.tasks))?;

@@ -119,7 +119,7 @@ fn headline(app: &App, run: &RunDigest) -> Result<(), Error> {
     let leads = run.coordinator.as_ref().map_or("the system", String::as_str);
     let stands = match &run.ended {
         Some(ended) => format!("{ended} after {}", show_span(run.wall)),
-        None => format!("goes on, {} so far", show_span(run.wall)),
+        None => format!("running, {} so far", show_span(run.wall)),
     };
     let title = app.out.paint(Tone::Strong, &one_line(&short(&run.run)));
     app.out.line(format!("{title}  begun by {}, {stands}", one_line(leads)))?;

@@ -43,7 +43,7 @@ pub(super) fn run(context: &CommandContext<'_>, args: &WorkspaceTree) -> Result<
     Ok(())
 }
 
-/// Leaves the run that goes on, or else the newest there was.
+/// Keeps the current run, or else the newest.
 fn retain_one_run(
     context: &CommandContext<'_>,
     found: &mut Vec<WorkspaceView>,

@@ -308,7 +308,7 @@ fn facts(
     }
     if let Some(interval) = view.liveness_interval_s {
         let interval = show_secs(interval.secs());
-        facts.push(("watched", format!("told of after {interval} of silence")));
+        facts.push(("watched", format!("reported after {interval} of silence")));
     }
     facts.push(("mail", format!("{} in its inbox", view.inbox)));
     for conflict in &view.conflicts {

@@ -156,7 +156,7 @@ fn choose(engine: &Engine, request: &Request, most: u64) -> Result<Option<Chosen
     let ids: Vec<&WorkspaceId> = match &request.workspace {
         Some(id) if state.warm().any(|(_, own)| own == id) => vec![id],
         Some(id) if request.dry_run => {
-            let message = format!("workspace {id} goes on, or was compacted already");
+            let message = format!("workspace {id} has not ended, or was already compacted");
             return Err(EngineError::NotFound(message));
         }
         Some(id) => {

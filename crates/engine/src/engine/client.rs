@@ -144,7 +144,7 @@ impl Client {
         let mut found = screen::command(&command, &Blobs::of(self.engine.home()))?;
         found.extend(named.iter().cloned());
         let Some(first) = found.first() else { return Ok((command, found)) };
-        let message = screen::told(first);
+        let message = screen::describe(first);
         match self.engine.options().screening {
             Screening::Warn => {
                 self.warnings.add(message);
@@ -274,7 +274,7 @@ impl Client {
     pub fn screen_text(&self, command: &str, field: &str, text: &str) -> Result<(), EngineError> {
         let found = screen::text(field, text, &Blobs::of(self.engine.home()));
         let Some(first) = found.first() else { return Ok(()) };
-        let message = screen::told(first);
+        let message = screen::describe(first);
         match self.engine.options().screening {
             Screening::Warn => {
                 self.warnings.add(message);

@@ -363,8 +363,8 @@ impl Engine {
     }
 
     /// Examines the whole project, quarantines damaged files and completes what was left half done.
-    /// `mended` lists the entries that were repaired from a copy before.
-    pub fn recover(&self, mended: &[Repaired]) -> Result<Report, EngineError> {
+    /// `repaired` lists the entries that were repaired from a copy before.
+    pub fn recover(&self, repaired: &[Repaired]) -> Result<Report, EngineError> {
         let inner = &*self.0;
         let world = World::clone(&*self.world()?);
         let key = self.runtime_key()?;
@@ -372,7 +372,7 @@ impl Engine {
         witness::check(&inner.home, &mut *log)?;
         let _registration = Registration::enter(&inner.home)?;
         let mut core = Core::new(log, key, Box::new(RandomMint::new()?), world);
-        self.recovery().on_request(&mut core, mended)
+        self.recovery().on_request(&mut core, repaired)
     }
 
     /// Records that a door could not tell somebody to be who they said, unless the name itself looks

@@ -40,7 +40,8 @@ pub struct Report {
     /// Problems found.
     pub found: Vec<Found>,
     /// Entries that were repaired from a copy.
-    pub mended: Vec<Repaired>,
+    #[serde(rename = "mended")]
+    pub repaired: Vec<Repaired>,
     /// Work that was left half done.
     pub plan: Plan,
     /// The recorded event; `None` if there was nothing to record.
@@ -57,7 +58,7 @@ impl Report {
             after: examined.after,
             examined: examined.entries,
             found: examined.found.clone(),
-            mended: Vec::new(),
+            repaired: Vec::new(),
             plan: plan(state, now.max(state.clock())),
             completed: None,
             aside: None,
@@ -66,7 +67,7 @@ impl Report {
 
     /// Whether there is anything to recover from.
     pub fn is_needed(&self) -> bool {
-        let nothing = self.fallen.is_empty() && self.found.is_empty() && self.mended.is_empty();
+        let nothing = self.fallen.is_empty() && self.found.is_empty() && self.repaired.is_empty();
         !(nothing && self.plan.is_empty())
     }
 }
@@ -127,11 +128,11 @@ impl Recovery<'_> {
     pub(crate) fn on_request(
         &self,
         core: &mut Core,
-        mended: &[Repaired],
+        repaired: &[Repaired],
     ) -> Result<Report, EngineError> {
         let _turn = RecoveryLock::begin(self.home, self.patience)?;
         let writers = writer_registry::list(self.home)?;
-        self.recover(core, &writers, Depth::Everything, mended)
+        self.recover(core, &writers, Depth::Everything, repaired)
     }
 
     fn recover(
@@ -139,13 +140,13 @@ impl Recovery<'_> {
         core: &mut Core,
         writers: &WriterList,
         depth: Depth,
-        mended: &[Repaired],
+        repaired: &[Repaired],
     ) -> Result<Report, EngineError> {
         let mut log = self.store.reader()?;
         let examined = examine(self.home, &mut *log, depth, writers)?;
         drop(log);
         let mut report = Report::of(writers, &examined, self.clock.now());
-        report.mended = mended.to_vec();
+        report.repaired = repaired.to_vec();
         if report.is_needed() {
             report.completed = self.record(core, &report)?;
             report.aside = self.set_aside(core, &report.found)?;
@@ -167,9 +168,9 @@ impl Recovery<'_> {
         core: &mut Core,
         report: &Report,
     ) -> Result<Option<RecoveryCompleted>, EngineError> {
-        let mended = report.mended.iter().map(Repaired::violation);
+        let repaired = report.repaired.iter().map(Repaired::violation);
         let found = report.found.iter().filter_map(|found| found.violation.clone());
-        let findings: Vec<IntegrityViolation> = mended.chain(found).collect();
+        let findings: Vec<IntegrityViolation> = repaired.chain(found).collect();
         let left_over = report.found.iter().filter(|found| found.violation.is_none()).count();
         let recover = Recover {
             examined: report.examined,

@@ -81,16 +81,16 @@ pub fn repair(home: &Home, copy: &Path, patience: Duration) -> Result<Vec<Repair
     }
     let aside = Quarantine::of(home, "mended")?;
     let mut writer = SqliteLog::open(home.store()).map_err(EngineError::Unavailable)?;
-    let mut mended = Vec::new();
+    let mut repaired = Vec::new();
     for repair in repairs {
         let name = format!("commit-{}.jsonl", repair.stored.last);
         let stored = format!("{}\n{}", repair.stored.lines, repair.stored.head);
         let path = aside.put(&name, stored.as_bytes())?;
         writer.replace_commit(&repair.right).map_err(EngineError::Unavailable)?;
-        mended.push(repair.repaired(path)?);
+        repaired.push(repair.repaired(path)?);
     }
-    set_snapshots_aside(home, &mended, &aside)?;
-    Ok(mended)
+    set_snapshots_aside(home, &repaired, &aside)?;
+    Ok(repaired)
 }
 
 /// Walks the trail, taking the copy's commit wherever one is damaged.
@@ -157,12 +157,12 @@ impl Repair {
 /// Quarantines snapshots taken after the first damaged entry: they may contain its damage.
 fn set_snapshots_aside(
     home: &Home,
-    mended: &[Repaired],
+    repaired: &[Repaired],
     aside: &Quarantine,
 ) -> Result<(), EngineError> {
     let mut log = SqliteReader::open(home.store())?;
     let Some(project) = snapshot::project_of(&mut log)? else { return Ok(()) };
-    let first = mended.iter().map(|own| own.entry).min().unwrap_or_default();
+    let first = repaired.iter().map(|own| own.entry).min().unwrap_or_default();
     let of_damaged = |path: &PathBuf| snapshot::position(path).is_none_or(|seq| seq >= first);
     snapshot::all(home, &project)
         .iter()

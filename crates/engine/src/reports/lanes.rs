@@ -41,12 +41,6 @@ pub struct Lane {
 }
 
 impl Lane {
-    /// Its state at a moment; `None` before it was created.
-    pub fn state_at(&self, at: Timestamp) -> Option<&str> {
-        let later = self.steps.partition_point(|step| step.at <= at);
-        Some(self.steps.get(later.checked_sub(1)?)?.state.as_str())
-    }
-
     /// Time it spent in each state up to a moment.
     pub fn spent(&self, until: Timestamp) -> BTreeMap<&str, Span> {
         let mut spent: BTreeMap<&str, Span> = BTreeMap::new();

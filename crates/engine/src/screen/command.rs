@@ -54,13 +54,13 @@ pub(crate) fn check(screening: Screening, field: &str, text: &str) -> Result<(),
     let Some(first) = found.first().filter(|_| screening == Screening::Strict) else {
         return Ok(());
     };
-    let mut refusal = Refusal::denied(Rule::NoSecrets, told(first));
+    let mut refusal = Refusal::denied(Rule::NoSecrets, describe(first));
     refusal.details = Details::Findings(found);
     Err(refusal.into())
 }
 
 /// A finding in words.
-pub(crate) fn told(found: &SecretFound) -> String {
+pub(crate) fn describe(found: &SecretFound) -> String {
     format!("'{}' seems to hold a secret: {}", found.field, found.excerpt)
 }
 

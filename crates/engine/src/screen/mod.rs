@@ -23,7 +23,7 @@ mod written;
 use serde::Serialize;
 
 pub use command::CONTENT_BYTES_MAX;
-pub(crate) use command::{check, command, is_leaking_name, name, text, told};
+pub(crate) use command::{check, command, describe, is_leaking_name, name, text};
 pub use paths::is_secret_path;
 
 /// How text that looks like a secret is treated.

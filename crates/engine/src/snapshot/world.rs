@@ -38,9 +38,9 @@ pub(crate) fn as_of(state: &State, now: Timestamp) -> Result<State, EngineError>
         return Ok(state.clone());
     }
     let mut mint = Unnamed(0);
-    let mut turn = Transaction::begin(state.clone(), now, &mut mint);
-    turn.tick(usize::MAX)?;
-    Ok(turn.finish().0)
+    let mut tx = Transaction::begin(state.clone(), now, &mut mint);
+    tx.tick(usize::MAX)?;
+    Ok(tx.finish().0)
 }
 
 impl World {

@@ -281,10 +281,10 @@ fn a_damaged_entry_is_repaired_from_an_identical_copy() {
                 "UPDATE commits SET entries = {change} WHERE last = \
                  (SELECT max(last) FROM commits WHERE entries LIKE '%\"f3\"%')"
             ));
-            let mended = repair::repair(&project.home, copy, PATIENCE).unwrap();
-            assert_eq!(mended.len(), 1);
-            assert!(mended[0].aside.exists());
-            let report = project.open().recover(&mended).unwrap();
+            let repaired = repair::repair(&project.home, copy, PATIENCE).unwrap();
+            assert_eq!(repaired.len(), 1);
+            assert!(repaired[0].aside.exists());
+            let report = project.open().recover(&repaired).unwrap();
             assert_eq!(report.completed.unwrap().quarantined_entries, 1);
             assert!(
                 repair::repair(&project.home, copy, PATIENCE).unwrap().is_empty(),

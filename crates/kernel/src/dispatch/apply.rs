@@ -42,7 +42,7 @@ impl State {
         meter::count(self, entry);
         news::remember(self, entry);
         self.clock = entry.at;
-        // What the runtime does by itself is no sign of life.
+        // Entries of the runtime do not count as activity.
         if let (Some(workspace), Actor::Principal(_)) = (&entry.draft.workspace, &entry.draft.actor)
         {
             session::touch(self, workspace, entry.at);

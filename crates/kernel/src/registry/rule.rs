@@ -181,7 +181,7 @@ rules! {
         => "Write a path from the project root, a glob, or `path#symbol`; see `docs/reference/surfaces.md`.";
     Limits "A-USE-03":
         "Every input has a stated limit."
-        => "Keep to the limit that the message names.";
+        => "Stay within the limit that the message names.";
     WhoAreYou "A-USE-04":
         "A command that changes something must name its caller."
         => "Pass `--as NAME` (or set ALTHING_AGENT), a different name for each agent; people pass `--user NAME`.";

@@ -182,7 +182,7 @@ fn at_gate(state: &State, id: &GateId, changed: Option<&Modifications>) -> Permi
     let open = state.gates.get(id);
     let gate = open.or_else(|| state.closed_gates.get(id).map(|closed| &closed.gate));
     let Some(gate) = gate else { return Vec::new() };
-    let mut permissions = vec![(gate::deed_at(gate.kind), gate.workspace.clone())];
+    let mut permissions = vec![(gate::permission_at(gate.kind), gate.workspace.clone())];
     if let Some(changed) = changed {
         let shown = changed.visibility.iter().flatten();
         permissions.extend(shown.map(|id| (Permission::ViewTrail, Some(id.clone()))));
@@ -199,7 +199,7 @@ fn setting(state: &State, wanted: &Highway) -> Permissions {
     let mut permissions = overall(Permission::CreateWorkspace);
     let differs = |kind: &GateType| state.highway.gate(*kind) != wanted.gate(*kind);
     let changed = GateType::ALL.into_iter().filter(differs);
-    permissions.extend(changed.map(|kind| (gate::deed_at(kind), None)));
+    permissions.extend(changed.map(|kind| (gate::permission_at(kind), None)));
     permissions.dedup();
     permissions
 }

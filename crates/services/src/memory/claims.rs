@@ -143,7 +143,8 @@ impl Claim {
         item
     }
 
-    /// Whether its holder was active lately: `young`, `live` or `silent`.
+    /// `young` if the claim was opened or renewed lately, else `live` or `silent` by its holder's
+    /// last activity.
     fn liveness(&self, present: &Present) -> &'static str {
         let heard = match &self.holder {
             Principal::Agent(name) => present.state.agent(name).map(|agent| agent.heard_at),

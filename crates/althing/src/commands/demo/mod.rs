@@ -103,8 +103,8 @@ fn finish(
         report.trail.caller_signatures
     ))?;
     app.out.line(format!(
-        "{} both ways, built and counted ({}):",
-        app.out.paint(Tone::Strong, "What waves of workers are told costs"),
+        "{}, both ways, built and counted ({}):",
+        app.out.paint(Tone::Strong, "Cost of instructions to waves of workers"),
         althing_dialects::frugal::tokens::TOKENIZER
     ))?;
     for measured in waves::measure(waves::SIZES)? {

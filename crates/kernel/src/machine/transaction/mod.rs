@@ -70,25 +70,23 @@ impl From<ApplyError> for DecisionError {
 
 /// Commands being decided, one after another.
 pub struct Transaction<'m> {
-    /// The state the turn began with, to go back to.
+    /// The state the transaction began with.
     base: State,
     pub(crate) state: State,
     pub(crate) now: Timestamp,
     mint: &'m mut dyn Mint,
-    /// What puts envelopes into inboxes; nothing is lost where there is none.
+    /// Delivers envelopes; without one every delivery succeeds.
     carrier: Option<&'m mut dyn Carrier>,
-    /// What is told about the world outside; nothing where there is none.
+    /// Facts about storage; without it sizes are 0.
     surroundings: Option<&'m dyn Surroundings>,
-    /// What proves and checks messages. Without one nothing is proved and nothing checked, which
-    /// is for looking ahead only.
+    /// Makes and checks proofs. Without one nothing is proved, which is for forecasts only.
     pub(crate) seal: Option<&'m dyn Seal>,
-    /// What protects those who take part, besides the rules themselves.
+    /// Protections in place besides the rules.
     mechanisms: &'m [Mechanism],
     pub(crate) made: Vec<Stamped>,
-    /// The entry that what is made now follows from.
+    /// The entry that new entries follow from.
     pub(crate) cause: Option<EntryId>,
-    /// Whether an order is carried out that waited at a gate: whoever gave it gave it before, and
-    /// is not asked again.
+    /// Whether a command that waited at a gate is carried out; its caller was checked before.
     pub(crate) released: bool,
     /// The recorded entries that are decided again, in an audit.
     on_record: Option<OnRecord<'m>>,
@@ -162,8 +160,7 @@ impl<'m> Transaction<'m> {
         again.unwrap_or(reply)
     }
 
-    /// What a command did before it stopped did not happen. Commands check before they act, so
-    /// there is hardly ever anything to take back; if there is, the turn is replayed without it.
+    /// Undoes the entries after `count`; replays the transaction without them.
     pub(crate) fn go_back_to(&mut self, count: usize) -> Result<(), ApplyError> {
         self.take_back_ids(0);
         if self.made.len() > count {
@@ -176,14 +173,14 @@ impl<'m> Transaction<'m> {
         Ok(())
     }
 
-    /// Tries something. If a rule says no, nothing of it happened.
+    /// Tries an action. If it fails, its entries are undone.
     pub(crate) fn attempt<T>(
         &mut self,
-        permission: impl FnOnce(&mut Self) -> Result<T, DecisionError>,
+        action: impl FnOnce(&mut Self) -> Result<T, DecisionError>,
     ) -> Result<T, DecisionError> {
         let (state, made, cause) = (self.state.clone(), self.made.len(), self.cause.clone());
         let ids = self.handed_out();
-        let done = permission(self);
+        let done = action(self);
         if done.is_err() {
             self.take_back_ids(ids);
             self.made.truncate(made);
@@ -192,7 +189,7 @@ impl<'m> Transaction<'m> {
         done
     }
 
-    /// Carries out an order that waited at a gate. What it leads to is the runtime's doing.
+    /// Carries out a command that waited at a gate. Its entries are the runtime's.
     pub(crate) fn on_behalf<T>(
         &mut self,
         order: impl FnOnce(&mut Self) -> Result<T, DecisionError>,
@@ -203,12 +200,12 @@ impl<'m> Transaction<'m> {
         done
     }
 
-    /// Whether the order that is carried out has waited at a gate.
+    /// Whether the command that is carried out has waited at a gate.
     pub(crate) fn is_released(&self) -> bool {
         self.released
     }
 
-    /// In whose name the entry of an order is made.
+    /// The actor of a command's entries.
     pub(crate) fn actor(&self, caller: &Caller) -> Actor {
         if self.released { Actor::Protocol } else { caller.principal.clone().into() }
     }
@@ -218,7 +215,7 @@ impl<'m> Transaction<'m> {
         &self.made
     }
 
-    /// The state after the turn, and the entries that lead to it.
+    /// The state after the transaction, and the entries that lead to it.
     pub fn finish(self) -> (State, Vec<Stamped>) {
         (self.state, self.made)
     }
@@ -237,10 +234,10 @@ impl<'m> Transaction<'m> {
         &mut self,
         caller: &Caller,
         command: &Command,
-        halt: DecisionError,
+        error: DecisionError,
     ) -> Result<Refusal, ApplyError> {
         let context = Text::lossy(command.name());
-        let (refusal, actor, event) = match halt {
+        let (refusal, actor, event) = match error {
             DecisionError::Fault(error) => return Err(error),
             DecisionError::NotAuthentic { entity, reason } => {
                 let refusal = Refusal::not_authentic(&entity, reason);
@@ -250,7 +247,7 @@ impl<'m> Transaction<'m> {
                     reason: Text::lossy(reason),
                     source: Text::lossy(&caller.key.to_string()),
                 });
-                // Whoever it was, it was not whom it claimed to be.
+                // The claimed name is not the actor.
                 (refusal, Actor::Protocol, event)
             }
             DecisionError::Refused(refusal) => {
@@ -293,8 +290,7 @@ impl<'m> Transaction<'m> {
         (session.agent == *agent).then(|| (workspace.clone(), session.stream.clone()))
     }
 
-    /// Whether somebody's time to answer at a gate is over. What follows from that comes before
-    /// any order that the gate stands in the way of.
+    /// Whether a gate has timed out. Its timeout is handled before any command that waits for it.
     pub fn is_gate_due(&self) -> bool {
         self.state.is_gate_due(self.now)
     }
@@ -303,7 +299,7 @@ impl<'m> Transaction<'m> {
         &self.state
     }
 
-    /// The time of the turn.
+    /// The time of the transaction.
     pub fn now(&self) -> Timestamp {
         self.now
     }
@@ -350,7 +346,7 @@ impl<'m> Transaction<'m> {
         }
     }
 
-    /// What comes out of the carrier for what was put in.
+    /// Passes a parcel through the carrier.
     pub(crate) fn hand_over(&mut self, sent: Parcel) -> Parcel {
         match &mut self.carrier {
             Some(carrier) => carrier.hand_over(sent),
@@ -367,8 +363,8 @@ impl<'m> Transaction<'m> {
         }
     }
 
-    /// What is made from here on follows from nothing that was made before.
-    pub(crate) fn begin_story(&mut self) {
+    /// Starts a new chain of causes.
+    pub(crate) fn clear_cause(&mut self) {
         self.cause = None;
     }
 

@@ -1,4 +1,4 @@
-//! What a turn replies with, and what it is told of the disk.
+//! Replies of a transaction, and sizes of content.
 
 use crate::machine::transaction::{DecisionError, Transaction};
 use crate::model::admin::surroundings::Surroundings;

@@ -135,13 +135,14 @@ pub struct Everything {}
 
 queries! {
     LeaseList "lease.list" => LeaseList, "The live leases.";
-    LeaseCheck "lease.check" => LeaseCheck, "Who holds what overlaps these surfaces.";
+    LeaseCheck "lease.check" => LeaseCheck,
+        "Whether surfaces are free, and the leases that overlap them.";
     SessionList "session.list" => Everything, "The open sessions.";
     AgentList "agent.list" => Everything, "The agents that ever registered.";
     AgentGet "agent.get" => OfAgent, "One agent.";
-    UserList "user.list" => Everything, "The people who were let in.";
-    UserGet "user.get" => OfUser, "One person: how they stand, what they may do, what is theirs.";
-    RunGet "run.get" => Everything, "The run that goes on: root, coordinator, roles and types.";
+    UserList "user.list" => Everything, "The users.";
+    UserGet "user.get" => OfUser, "One user: status, capabilities and workspaces.";
+    RunGet "run.get" => Everything, "The current run: root, coordinator, roles and types.";
     WorkspaceList "workspace.list" => WorkspaceList, "The workspaces, oldest first.";
     WorkspaceGet "workspace.get" => OfWorkspace, "One workspace.";
     WorkspaceFiles "workspace.files" => OfWorkspace,
@@ -150,36 +151,38 @@ queries! {
     EnvelopeGet "envelope.get" => OfEnvelope, "One envelope.";
     WorkspaceSees "workspace.sees" => OfWorkspace, "What a workspace sees, and why.";
     WorkspaceSeenBy "workspace.seen_by" => OfWorkspace, "Who sees a workspace, and why.";
-    RightList "right.list" => RightList, "The live rights that lead out of and into workspaces.";
+    RightList "right.list" => RightList, "The live rights to send, from and to workspaces.";
     CheckpointList "checkpoint.list" => OfWorkspace, "The checkpoints of a workspace.";
     CheckpointGet "checkpoint.get" => OfCheckpoint, "One checkpoint.";
     TaskList "task.list" => TaskList, "The tasks, in the order they were planned.";
-    TaskReadyList "task.ready" => TaskReady, "The tasks that can be taken up, most urgent first.";
+    TaskReadyList "task.ready" => TaskReady, "The tasks that can be assigned, most urgent first.";
     TaskGet "task.get" => OfTask, "One task.";
     TaskDeps "task.deps" => TaskDeps, "What a task depends on, or what waits for it.";
     TaskGraphs "task.graphs" => Everything, "The task graphs.";
-    GateList "gate.list" => GateList, "What waits for people, each queue in order.";
+    GateList "gate.list" => GateList, "The gates that wait for people, each queue in order.";
     GateGet "gate.get" => OfGate, "One gate, open or ended.";
-    EscalationList "escalation.list" => EscalationList, "What agents need people for.";
-    HighwayGet "highway.get" => Everything, "What people want to be asked about.";
-    MeterGet "meter.get" => MeterGet, "What was used: by workspace, by group, and in all.";
+    EscalationList "escalation.list" => EscalationList, "The open escalations.";
+    HighwayGet "highway.get" => Everything, "The settings for gates, escalations and injection.";
+    MeterGet "meter.get" => MeterGet, "Resource use: by workspace, by group, and in total.";
     SymbolGet "symbol.get" => OfSymbol, "What a symbol stands for.";
-    SymbolReverse "symbol.reverse" => OfValue, "The first symbol that stands for something.";
-    SymbolList "symbol.list" => Everything, "The symbols, in the order they came.";
+    SymbolReverse "symbol.reverse" => OfValue, "The first symbol that stands for a value.";
+    SymbolList "symbol.list" => Everything, "The symbols, in the order they were added.";
     FactGet "fact.get" => OfFact, "One fact.";
-    FactList "fact.list" => Everything, "The facts, in the order they came.";
+    FactList "fact.list" => Everything, "The facts, in the order they were added.";
     CapsuleGet "capsule.get" => OfHandle, "One capsule.";
     CapsuleList "capsule.list" => Everything, "The capsules, in the order of their ids.";
-    CapsuleDeps "capsule.deps" => OfHandles, "What capsules build on, each after what it builds on.";
-    CapsuleHydrate "capsule.hydrate" => OfHandles, "The same, with what they say.";
+    CapsuleDeps "capsule.deps" => OfHandles,
+        "The dependencies of capsules, each after its own dependencies.";
+    CapsuleHydrate "capsule.hydrate" => OfHandles, "The dependencies of capsules, with their text.";
     DecisionList "decision.list" => Everything, "The newest 1,000 decisions, oldest first.";
     DisputeList "dispute.list" => Everything, "The disputes, oldest first.";
     DisputeGet "dispute.get" => OfHandle, "One dispute.";
-    LedgerReport "ledger.report" => Report, "The tokens that were counted.";
-    LedgerDelta "ledger.delta" => Delta, "The tokens that were counted beside what was used before.";
+    LedgerReport "ledger.report" => Report, "The tokens counted.";
+    LedgerDelta "ledger.delta" => Delta, "The tokens counted, compared with the baselines.";
     MemoryGet "memory.get" => OfRecord, "One record.";
     MemoryFind "memory.find" => Find, "The records of a kind, newest change first.";
-    MemoryChanges "memory.changes" => Changes, "The records that changed since, newest change first.";
+    MemoryChanges "memory.changes" => Changes,
+        "The records changed after an entry, newest change first.";
 }
 
 /// The answer to a query.

@@ -135,25 +135,25 @@ commands! {
         #[doc = "Sessions of agents."]
         Session SessionCommand {
             SessionOpen "session.open" => session::Open,
-                "Begin a session in a fresh workspace.";
+                "Open a session in a new workspace.";
             SessionClose "session.close" => session::Close,
                 "End a session and the leases it holds.";
         }
         #[doc = "Leases on surfaces."]
         Lease LeaseCommand {
             LeaseOpen "lease.open" => lease::Open,
-                "Hold a set of surfaces, all or none.";
+                "Claim a set of surfaces, all or none.";
             LeaseRenew "lease.renew" => lease::Renew,
-                "Keep a lease for another time to live.";
+                "Renew a lease for another time to live.";
             LeaseRelease "lease.release" => lease::Release,
-                "Give a lease back.";
+                "Release a lease.";
             LeaseForce "lease.force" => lease::Force,
                 "End somebody else's lease (people and the coordinator only).";
         }
         #[doc = "People and their capabilities."]
         User UserCommand {
             UserCreate "user.create" => user::Create,
-                "Sign up the first user, or let another person in.";
+                "Sign up the first user, or add another.";
             UserSuspend "user.suspend" => standing::Suspend,
                 "Keep a person from acting until they are resumed.";
             UserResume "user.resume" => standing::Resume,
@@ -161,22 +161,22 @@ commands! {
             UserBlock "user.block" => standing::Block,
                 "Keep a person from acting until something is resolved.";
             UserUnblock "user.unblock" => standing::Unblock,
-                "Say that what kept a person from acting is resolved.";
+                "Let a blocked person act again.";
             UserDeactivate "user.deactivate" => standing::Deactivate,
-                "Let a person leave; what they did and own stays.";
+                "Deactivate a person who leaves; what they did and own stays.";
             UserReactivate "user.reactivate" => standing::Reactivate,
-                "Take a person back who left.";
+                "Reactivate a person who left.";
             CapabilityGrant "capability.grant" => user::grant::Grant,
-                "Let a person do more; nobody grants what they do not hold.";
+                "Grant a capability; nobody grants what they do not hold.";
             CapabilityRevoke "capability.revoke" => user::grant::Revoke,
-                "Let a person do less.";
+                "Revoke a capability.";
         }
         #[doc = "Agents."]
         Agent AgentCommand {
             AgentRegister "agent.register" => agent::Register,
-                "Show up once, so that others can give you work, and say what you are.";
+                "Register, so that others can give you work, and describe yourself.";
             AgentHeartbeat "agent.heartbeat" => agent::Beat,
-                "Say that you are there.";
+                "Report that you are alive.";
             AgentRevoke "agent.revoke" => agent::OfAgent,
                 "Keep an agent from opening and renewing leases (people and the coordinator only).";
             AgentReinstate "agent.reinstate" => agent::OfAgent,
@@ -185,90 +185,90 @@ commands! {
         #[doc = "The blackboard that everybody shares."]
         Commons CommonsCommand {
             SymbolSet "symbol.set" => symbol::Set,
-                "Say what a symbol stands for.";
+                "Set what a symbol stands for.";
             FactSet "fact.set" => fact::Set,
-                "Write a fact on the blackboard; the last one to write has said it.";
+                "Set a fact; the last write wins.";
             FactDelete "fact.delete" => fact::Delete,
-                "Wipe a fact off the blackboard.";
+                "Delete a fact.";
             CapsuleWrite "capsule.write" => capsule::Write,
-                "Write down in ten lines what whoever goes on from here has to know.";
+                "Write a capsule: at most ten lines for the next worker.";
             DecisionAppend "decision.append" => decision::Append,
-                "Write a decision down.";
+                "Record a decision.";
             DisputeRaise "dispute.raise" => dispute::Raise,
-                "Put on record that two want the same surfaces, for people to settle.";
+                "Record a dispute over surfaces, for people to settle.";
             LedgerLog "ledger.log" => ledger::Log,
                 "Count the tokens of a message.";
             LedgerBaseline "ledger.baseline" => ledger::Baseline,
-                "Say what a role used before, to compare with.";
+                "Set the tokens a role used before, to compare with.";
             MessageNote "message.note" => message::Note,
-                "Note what was decided about a message on receipt.";
+                "Record what was decided about a message on receipt.";
         }
         #[doc = "Records of the memory."]
         Memory MemoryCommand {
             MemoryCreate "memory.create" => Box<remembered::create::Create>,
-                "Remember something: a constraint, decision, trap, plan, handoff, candidate, assignment…";
+                "Create a record: a constraint, decision, trap, plan, handoff, candidate, assignment…";
             MemoryUpdate "memory.update" => Box<remembered::update::Update>,
-                "Change what a record says.";
+                "Change the text or fields of a record.";
             MemoryMove "memory.move" => Box<remembered::transition::Move>,
-                "Have a record take a step of its kind's table, and others along with it.";
+                "Change the state of a record; related records change with it.";
             MemoryStep "memory.step" => remembered::step::TakeStep,
-                "Say how a step of a plan stands; with the last one done, the plan is done.";
+                "Set the state of a step of a plan; with the last one done, the plan is done.";
             MemoryProgress "memory.progress" => Box<remembered::assign::Progress>,
-                "Tell how the work on an assignment goes (its agent).";
+                "Report progress on an assignment (its agent).";
             MemorySweep "memory.sweep" => remembered::sweep::Sweep,
-                "Have assignments move on of which nothing was heard for too long.";
+                "Move overdue assignments on.";
             MemoryConverge "memory.converge" => remembered::assign::Converge,
-                "Bring a stuck assignment to an end.";
+                "End a stuck assignment.";
             MemoryArchive "memory.archive" => remembered::archive::Archive,
-                "Take a record that is over out of what is at hand; the trail keeps it.";
+                "Archive an ended record; the trail keeps it.";
             MemoryTurn "memory.turn" => remembered::round::TakeTurn,
-                "Say what came of a turn in a loop (the slot's agent, or the loop's author).";
+                "Report the result of a turn in a loop (the slot's agent, or the loop's author).";
             MemoryOffer "memory.offer" => Box<remembered::offer::Offer>,
                 "Offer work to agents: a claim, an assignment and a message for each, all at once.";
             MemoryLoop "memory.loop" => Box<remembered::loops::InLoop>,
-                "Do something in a loop: give a turn, go on to a phase, bind, take over, verify, ask.";
+                "Act in a loop: give a turn, advance to a phase, bind, take over, verify, ask.";
         }
         #[doc = "Beginning and finishing work on files."]
         Work WorkCommand {
             WorkBegin "work.begin" => remembered::work::Begin,
-                "Begin to work: open a session, claim surfaces, and renew what one holds, all at once.";
+                "Begin work: open a session, claim surfaces, and renew what one holds, all at once.";
             WorkFinish "work.finish" => remembered::work::Finish,
-                "Give a claim back and say what becomes of the plan it was held for.";
+                "Release a claim and set the state of the plan it was held for.";
         }
         #[doc = "Runs and their workspaces."]
         Workspace WorkspaceCommand {
             RunStart "run.start" => run::Start,
                 "Begin a run: the coordinator's workspace, with its roles and types.";
             RunHandOver "run.hand_over" => run::HandOver,
-                "Give the post of coordinator to another agent.";
+                "Make another agent the coordinator.";
             RunEnd "run.end" => run::End,
-                "End the run, well or by force.";
+                "End the run, regularly or by force.";
             WorkspaceCreate "workspace.create" => create::Create,
-                "Make a workspace for an agent (coordinator, or a delegate below itself).";
+                "Create a workspace for an agent (coordinator, or a delegate below itself).";
             WorkspaceAbort "workspace.abort" => abort::Abort,
-                "End a workspace at once, and what is below it (coordinator).";
+                "End a workspace at once, and those below it (coordinator).";
             WorkspaceSuspend "workspace.suspend" => suspend::Suspend,
-                "Pause a workspace (coordinator).";
+                "Suspend a workspace (coordinator).";
             WorkspaceResume "workspace.resume" => suspend::Resume,
-                "Let a paused workspace go on (coordinator).";
+                "Resume a suspended workspace (coordinator).";
             WorkspaceMigrate "workspace.migrate" => migrate::Migrate,
                 "Give a workspace another agent (coordinator, or a delegate below itself).";
             WorkspaceTerminate "workspace.terminate" => terminate::Terminate,
                 "Ask a workspace to finish within a time (coordinator, or a delegate below itself).";
             WorkspaceGrantVisibility "workspace.grant_visibility" => grant::GrantVisibility,
-                "Show a workspace another one (coordinator, or a delegate below itself).";
+                "Let a workspace see another one (coordinator, or a delegate below itself).";
             WorkspaceReparent "workspace.reparent" => reparent::Reparent,
                 "Put a workspace that lost its parent below another one (coordinator).";
             WorkspaceTransfer "workspace.transfer" => transfer::Transfer,
-                "Give a workspace to another person to answer for (coordinator, or its owner).";
+                "Transfer a workspace to another owner (coordinator, or its owner).";
             WorkspaceModifyBudget "workspace.modify_budget" => budget::Modify,
                 "Raise limits of a workspace (coordinator, or a delegate below itself).";
             WorkspaceSetPriority "workspace.set_priority" => priority::SetPriority,
-                "Make a workspace more or less urgent (coordinator).";
+                "Change the priority of a workspace (coordinator).";
             WorkspaceBatchAbort "workspace.batch_abort" => group::AbortGroup,
-                "End every workspace of a group that goes on (coordinator).";
+                "Abort the live workspaces of a group (coordinator).";
             WorkspaceBatchPriority "workspace.batch_priority" => group::GroupPriority,
-                "Make the workspaces of a group more or less urgent (coordinator).";
+                "Change the priority of the workspaces of a group (coordinator).";
             MeterReport "meter.report" => meter::Report,
                 "Add tokens and cost that a workspace used.";
             WorkspaceWrite "workspace.write" => memory::Write,
@@ -279,9 +279,9 @@ commands! {
             EnvelopeSend "envelope.send" => envelope::Send,
                 "Send a message to one workspace.";
             InboxTake "inbox.take" => inbox::Take,
-                "Take what was delivered, most pressing first.";
+                "Take what was delivered, most urgent first.";
             SignalEmit "signal.emit" => signal::Emit,
-                "Say how one's workspace stands: ready, started, blocked, complete, failed…";
+                "Report the state of one's workspace: ready, started, blocked, complete, failed…";
         }
         #[doc = "Checkpoints, tasks and their integration."]
         Plan PlanCommand {
@@ -292,30 +292,30 @@ commands! {
             TaskAdd "task.add" => graph::Add,
                 "Add a task to a graph (coordinator).";
             TaskApprove "task.approve" => orders::Approve,
-                "Let planned tasks be taken up (coordinator).";
+                "Approve planned tasks, so that they can be assigned (coordinator).";
             TaskAssign "task.assign" => orders::Assign,
                 "Create a workspace for a task that is ready (coordinator).";
             TaskRetry "task.retry" => orders::Retry,
-                "Let a failed task be taken up again (coordinator).";
+                "Let a failed task be assigned again (coordinator).";
             TaskCancel "task.cancel" => orders::Cancel,
-                "Give a task up, and end the workspace that works on it (coordinator).";
+                "Cancel a task, and end the workspace that works on it (coordinator).";
             IntegrationDecide "integration.decide" => integration::Decide,
                 "Accept, revise or reject what a workspace finished.";
             IntegrationSalvage "integration.salvage" => salvage::Salvage,
-                "Merge what can be saved of a workspace that failed.";
+                "Merge a checkpoint of a failed workspace.";
             ConflictResolve "conflict.resolve" => conflict::Resolve,
-                "Settle a conflict that stopped a merge.";
+                "Resolve a conflict that stopped a merge.";
         }
         #[doc = "Gates, escalations and what people inject."]
         Highway HighwayCommand {
             HighwayConfigure "highway.configure" => approvals::Wish,
-                "Say what people want to be asked about (people).";
+                "Set what waits for people: gates, escalations, injection (people).";
             HighwayInject "highway.inject" => inject::Inject,
                 "Send a message to any workspace from outside (people).";
             GateResolve "gate.resolve" => resolve::Resolve,
                 "Answer at a gate: approve, reject or modify (people).";
             EscalationAnswer "escalation.answer" => escalation::Answer,
-                "Answer what an agent needs a person for (people).";
+                "Answer an escalation (people).";
         }
         #[doc = "Refusals that were decided outside the kernel."]
         Refusal RefusalCommand {
@@ -328,7 +328,7 @@ commands! {
             RightGrant "right.grant" => right::Grant,
                 "Let one workspace send to another.";
             RightRevoke "right.revoke" => right::Revoke,
-                "Take a right to send away (coordinator).";
+                "Revoke a right to send (coordinator).";
         }
     }
     runtime {

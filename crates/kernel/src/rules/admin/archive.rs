@@ -104,8 +104,8 @@ pub(crate) fn is_warm(state: &State, id: &WorkspaceId) -> bool {
     ended && !state.is_compacted(id)
 }
 
-/// Whether an archive number and hash are valid: those of a new archive, or of the newest one, to
-/// which more entries are added.
+/// Whether an archive number and hash are valid: those of a new archive, or of the newest one, of
+/// which further workspaces are recorded.
 fn fits(state: &State, archive: Number, hash: &Blob) -> bool {
     let known = state.archive(archive);
     let same = known.is_some_and(|known| known.hash == *hash && known.pruned.is_none());

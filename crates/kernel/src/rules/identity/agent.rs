@@ -49,7 +49,7 @@ fn own_name(caller: &Caller) -> Result<&AgentName, Refusal> {
     match &caller.principal {
         Principal::Agent(name) => Ok(name),
         Principal::User(_) | Principal::System => {
-            let message = format!("{} is no agent", caller.principal);
+            let message = format!("{} is not an agent", caller.principal);
             Err(Refusal::denied(Rule::WhoAreYou, message))
         }
     }

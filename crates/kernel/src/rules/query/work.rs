@@ -259,7 +259,7 @@ impl Asked<'_> {
         let root = self.state.root.as_ref();
         let found = root.and_then(|root| self.state.workspaces.get(root).map(|w| (root, w)));
         let Some((root, known)) = found else {
-            return Answer::Missing("no run goes on".to_owned());
+            return Answer::Missing("there is no current run".to_owned());
         };
         let taxonomy = self.state.run_of(known);
         let named = taxonomy.document().map(|document| TaxonomyName {

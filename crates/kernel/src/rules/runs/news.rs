@@ -13,7 +13,7 @@ use crate::values::time::Timestamp;
 pub use crate::model::runs::news::*;
 
 /// The subject of an event, if the coordinator is notified of it.
-fn told(event: &Event) -> Option<Text<128>> {
+fn subject_of(event: &Event) -> Option<Text<128>> {
     if let EventRoom::User(event) = event.room()
         && let Some((user, _)) = standing::outcome(event)
     {
@@ -31,7 +31,7 @@ fn told(event: &Event) -> Option<Text<128>> {
 
 /// Keeps an event as news for the coordinator. Without a run there is nobody to notify.
 pub(crate) fn remember(state: &mut State, entry: &Stamped) {
-    let Some(about) = told(&entry.draft.event) else { return };
+    let Some(about) = subject_of(&entry.draft.event) else { return };
     let Some(root) = state.root.clone() else { return };
     let (kind, at) = (entry.draft.event.kind(), entry.at);
     state.news.insert((root, at), News { entry: entry.id.clone(), kind, about, at });

@@ -95,7 +95,7 @@ pub(crate) fn decide_recover(
         return Ok(Reply::Done);
     }
     for finding in &recover.findings {
-        tx.begin_story();
+        tx.clear_cause();
         tx.note(None, Actor::Protocol, Event::IntegrityViolation(finding.clone()))?;
     }
     let envelopes_redelivered = deliver_what_waits(tx, &plan)?;
@@ -117,7 +117,7 @@ pub(crate) fn decide_recover(
         writers,
     };
     let root = tx.state().root.clone();
-    tx.begin_story();
+    tx.clear_cause();
     tx.note(root.as_ref(), Actor::Protocol, Event::RecoveryCompleted(completed.clone()))?;
     if let Some(root) = root {
         tell_coordinator(tx, &root, &completed)?;
@@ -131,7 +131,7 @@ fn deliver_what_waits(tx: &mut Transaction<'_>, plan: &Plan) -> Result<u64, Appl
     let first = tx.entries().len();
     for id in &plan.envelopes {
         let Some(envelope) = tx.state().envelopes.get(id).cloned() else { continue };
-        tx.begin_story();
+        tx.clear_cause();
         match envelope.status {
             // All waiting mail of a receiver is delivered at once; later ids of the same receiver
             // find nothing.
@@ -148,7 +148,7 @@ fn deliver_what_waits(tx: &mut Transaction<'_>, plan: &Plan) -> Result<u64, Appl
     let receivers = tx.state().pending_signals.keys().map(|(to, _)| to.clone());
     let receivers: BTreeSet<WorkspaceId> = receivers.collect();
     for to in receivers {
-        tx.begin_story();
+        tx.clear_cause();
         signal::deliver_pending(tx, &to)?;
     }
     Ok(arrived)
@@ -159,7 +159,7 @@ fn take_owed_steps(tx: &mut Transaction<'_>, plan: &Plan) -> Result<(), Decision
     for step in &plan.steps {
         let known = tx.state().workspaces.get(&step.workspace);
         let Some(owed) = known.and_then(|known| known.owed.clone()) else { continue };
-        tx.begin_story();
+        tx.clear_cause();
         let workspace = Some(step.workspace.clone());
         let (about, budget_warning) = (None, None);
         let (reason, signal) = (owed.reason, owed.signal);

@@ -240,9 +240,9 @@ const MESSAGE: Table = table! {
     Message "message"
     states: [Open Acknowledged Closed] begins: [Open] by MemoryCreated
     steps: {
-        Open => Acknowledged, MemoryMoved, "whoever it is for";
-        Open => Closed, MemoryMoved, "its author or whoever it is for";
-        Acknowledged => Closed, MemoryMoved, "its author or whoever it is for";
+        Open => Acknowledged, MemoryMoved, "its recipient";
+        Open => Closed, MemoryMoved, "its author or its recipient";
+        Acknowledged => Closed, MemoryMoved, "its author or its recipient";
     }
     ended: [Closed]
     aliases: ["pending" Open, "acked" Acknowledged]

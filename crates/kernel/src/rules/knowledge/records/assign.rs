@@ -40,7 +40,7 @@ pub(crate) fn worked_on(record: &Record) -> Option<RecordId> {
 }
 
 fn not_yours(own: &Record, who: &Principal, whose: &str) -> Refusal {
-    let message = format!("{} is {whose} to say, not {who}'s", own.id);
+    let message = format!("{} is {whose} to change, not {who}'s", own.id);
     Refusal::denied(Rule::RecordOwner, message)
 }
 
@@ -113,8 +113,8 @@ pub(crate) fn may_move(
         ) => (own.is_for(who), "its agent's"),
         (Kind::Assignment, _) => (commands || own.is_dispatched_by(who), "its dispatcher's"),
         (Kind::Loop, _) => (commands, "its author's"),
-        (Kind::Message, Status::Acknowledged) => (addressed, "whoever it is for's"),
-        (Kind::Message, _) => (commands || addressed, "its author's and whoever it is for's"),
+        (Kind::Message, Status::Acknowledged) => (addressed, "its recipient's"),
+        (Kind::Message, _) => (commands || addressed, "its author's and its recipient's"),
         _ => (true, "everybody's"),
     };
     if may { Ok(()) } else { Err(not_yours(own, who, whose)) }
@@ -130,8 +130,7 @@ pub fn may_stand_in(state: &State, who: &Principal, own: &Record) -> Result<(), 
     }
 }
 
-/// Whether a stuck assignment can be ended in this state. One that failed or is blocked is not
-/// stuck.
+/// Whether a stuck assignment may be ended with the state `to`.
 fn converges(own: &Record, to: Status) -> bool {
     match own.status {
         Status::Created

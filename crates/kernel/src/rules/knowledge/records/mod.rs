@@ -319,7 +319,7 @@ fn record(
 ) -> Result<MemoryReply, DecisionError> {
     let effects = effects_of(own(&event)?).to_vec();
     let session = claims::session(tx, caller, &effects)?;
-    tx.begin_story();
+    tx.clear_cause();
     tx.note(None, caller.principal.clone().into(), event)?;
     let last = tx.entries().last().ok_or(ApplyError::Unknown("the record"))?;
     let reply = reply_of(tx.state(), own(&last.draft.event)?);

@@ -91,7 +91,7 @@ pub(crate) fn plan(state: &State, who: &Principal, asked: &Move) -> Result<Moved
 fn no_way(own: &Record, to: Status) -> Refusal {
     let ways = own.table().ways_from(own.status);
     let end = if ways.is_empty() { ", where it ends" } else { "" };
-    let message = format!("{} is {}{end}; it does not go on to {to}", own.id, own.status);
+    let message = format!("{} is {}{end}; it cannot become {to}", own.id, own.status);
     Refusal::denied(Rule::RecordStep, message).allowing(ways.iter().map(ToString::to_string))
 }
 
@@ -205,7 +205,7 @@ fn of_assignment(
         // The agent that failed no longer works on it. A retry claims it again.
         effects.extend(effect::of_claim(state, own));
     }
-    effects.extend(told(state, who, own, to));
+    effects.extend(message_effect(state, who, own, to));
     if let Some(plan_status) = asked.plan_status {
         effects.extend(effect::on_plan(state, who, own, plan_status.status()));
     }
@@ -218,8 +218,8 @@ fn offered_again(state: &State, who: &Principal, own: &Record) -> Result<Vec<Eff
     let Some(agent) = own.agent() else { return Ok(Vec::new()) };
     offer::may_get(state, agent, own.fields.plan_id, Some(own.id))?;
     state.memory.room_for(1)?;
-    let told = Effect::new(Action::Created, state.memory.next(Kind::Message)).to(Status::Open);
-    let mut effects = vec![told];
+    let message = Effect::new(Action::Created, state.memory.next(Kind::Message)).to(Status::Open);
+    let mut effects = vec![message];
     let before = own.fields.message_id.and_then(|id| state.memory.record(id));
     let before = before.filter(|own| own.table().has_step(own.status, Status::Closed));
     effects.extend(before.map(|own| Effect::new(Action::Moved, own.id).to(Status::Closed)));
@@ -231,22 +231,22 @@ fn offered_again(state: &State, who: &Principal, own: &Record) -> Result<Vec<Eff
 
 /// The effect on the message that offered the work: acknowledged when the work is accepted, closed
 /// when it ends.
-fn told(state: &State, who: &Principal, own: &Record, to: Status) -> Option<Effect> {
+fn message_effect(state: &State, who: &Principal, own: &Record, to: Status) -> Option<Effect> {
     let message = state.memory.record(own.fields.message_id?)?;
     let next = match to {
         Status::Accepted | Status::Started if own.is_for(who) => Status::Acknowledged,
         to if !own.table().is_live(to) => return of_no_use(state, own),
         _ => return None,
     };
-    let goes_on = message.table().has_step(message.status, next);
-    goes_on.then(|| Effect::new(Action::Moved, message.id).to(next))
+    let allowed = message.table().has_step(message.status, next);
+    allowed.then(|| Effect::new(Action::Moved, message.id).to(next))
 }
 
 /// The effect of closing the message that offered work which has ended.
 pub(crate) fn of_no_use(state: &State, own: &Record) -> Option<Effect> {
     let message = state.memory.record(own.fields.message_id?)?;
-    let goes_on = message.table().has_step(message.status, Status::Closed);
-    goes_on.then(|| Effect::new(Action::Moved, message.id).to(Status::Closed))
+    let allowed = message.table().has_step(message.status, Status::Closed);
+    allowed.then(|| Effect::new(Action::Moved, message.id).to(Status::Closed))
 }
 
 /// The kind of record a candidate is promoted to.

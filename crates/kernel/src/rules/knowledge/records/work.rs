@@ -90,7 +90,7 @@ fn claim(
             }
             (ClaimStatus::Conflict, None)
         }
-        Err(halt) => return Err(halt),
+        Err(error) => return Err(error),
     };
     Ok(())
 }

@@ -67,7 +67,7 @@ pub(crate) fn pass(
         return Ok(Way::Free);
     }
     if let Principal::User(user) = &caller.principal
-        && capability::may(state, user, deed_at(stop.kind), stop.workspace.as_ref()).is_ok()
+        && capability::may(state, user, permission_at(stop.kind), stop.workspace.as_ref()).is_ok()
     {
         return Ok(Way::Free);
     }
@@ -193,7 +193,7 @@ pub(crate) fn on_sent(
 }
 
 /// The permission that a person needs to decide at a gate.
-pub(crate) fn deed_at(kind: GateType) -> Permission {
+pub(crate) fn permission_at(kind: GateType) -> Permission {
     match kind {
         GateType::TaskApproval | GateType::WorkspaceCreate => Permission::CreateWorkspace,
         GateType::EnvelopeDelivery => Permission::Inject,

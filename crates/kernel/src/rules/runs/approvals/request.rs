@@ -61,7 +61,7 @@ pub(crate) fn carry_out(
             integration::conflict::settle(tx, &caller, &resolve)
         }
     });
-    done.map_err(|halt| match halt {
+    done.map_err(|error| match error {
         // The refusal is recorded as one of the answer at the gate, not of the waiting command.
         DecisionError::Refused(why) if !matches!(why.record, Record::Violation(_)) => {
             why.recorded(Record::Command).into()

@@ -146,7 +146,7 @@ fn a_person(state: &State, caller: &Caller, gate: &Gate) -> Result<UserId, Refus
         let message = format!("{} cannot decide at a gate: only people can", caller.principal);
         return Err(Refusal::denied(Rule::PersonDecides, message));
     };
-    capability::may(state, user, gate::deed_at(gate.kind), gate.workspace.as_ref())?;
+    capability::may(state, user, gate::permission_at(gate.kind), gate.workspace.as_ref())?;
     Ok(user.clone())
 }
 

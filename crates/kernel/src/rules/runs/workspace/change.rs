@@ -104,7 +104,7 @@ pub(crate) fn fail(
     let (tells, said) = (tells_parent(trigger), change.reason.clone());
     end_badly(tx, id, change)?;
     if tells {
-        let reason = Some(told(trigger, said.as_ref()));
+        let reason = Some(failure_reason(trigger, said.as_ref()));
         let saying = Saying { signal: SignalType::Failed, reason, about: None };
         signal::tell_parent(tx, id, saying)?;
     }
@@ -150,7 +150,7 @@ fn tells_parent(trigger: Trigger) -> bool {
 }
 
 /// The reason of a failure, as sent to the parent.
-fn told(trigger: Trigger, said: Option<&Text<1000>>) -> Text<1000> {
+fn failure_reason(trigger: Trigger, said: Option<&Text<1000>>) -> Text<1000> {
     match said {
         Some(dimension) if trigger == Trigger::BudgetExceeded => {
             Text::lossy(&format!("{}: {dimension}", trigger.as_str()))

@@ -146,11 +146,11 @@ pub(crate) fn own(
     match (bound.next(), bound.next()) {
         (Some(only), None) => Ok(only.clone()),
         (None, _) => {
-            let message = format!("agent {agent} is bound to no live workspace");
+            let message = format!("agent {agent} has no live workspace");
             Err(Refusal::not_found(Rule::OwnWorkspace, message))
         }
         (Some(_), Some(_)) => {
-            let message = format!("agent {agent} is bound to several workspaces: say which");
+            let message = format!("agent {agent} is bound to several workspaces: name one");
             let all = state.bound_to(agent).take(LIST_MAX).map(ToString::to_string);
             Err(Refusal::denied(Rule::OwnWorkspace, message).allowing(all))
         }
