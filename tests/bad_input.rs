@@ -1,10 +1,32 @@
 //! Bad input: a clear error with the right exit code, and nothing lost or half-written.
 
 use crate::support::Sandbox;
+use serde_json::json;
 use std::ffi::OsString;
 
 /// Arguments, the exit code, and words the message must have.
 type Case<'a> = (&'a [&'a str], i32, &'a str);
+
+/// An entry carries its request: one that is too long to be read again is never written.
+#[test]
+fn a_command_with_too_many_arguments_is_refused_and_on_record() {
+    let (project, root) = Sandbox::with_run();
+    let attachments = vec![json!({ "text": "" }); 70_000];
+    let args = json!({ "workspace": root, "to": root, "type": "query",
+        "payload": { "content": { "text": "x" }, "attachments": attachments } });
+    let ran = project.run_with(
+        &["do", "envelope.send", "-", "--as", "alice", "--json"],
+        args.to_string().as_bytes(),
+    );
+    assert_eq!(ran.code, Some(1), "{ran:?}");
+    assert!(ran.out.contains("bytes of arguments"), "{}", ran.out);
+    let last = project.entries().pop().unwrap();
+    assert_eq!(
+        (&last["kind"], &last["body"]["command"]),
+        (&json!("command.refused"), &json!("envelope.send"))
+    );
+    project.ok(&["trail", "verify", "--signatures"]);
+}
 
 #[test]
 fn bad_arguments_are_refused_by_name_and_change_nothing() {

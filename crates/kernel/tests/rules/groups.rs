@@ -151,6 +151,38 @@ fn narrow(limits: &Value) -> Run {
     Run { root, ..run }
 }
 
+/// A workspace waits at a gate, and there is no room for it any more when it may be created: because
+/// nobody answered, and because a person approved.
+#[test]
+fn room_that_is_gone_when_a_gate_opens_passes_the_audit() {
+    for answered in [false, true] {
+        let mut run = narrow(&json!({ "queued_bytes": 50, "disk_free_bytes": 500 }));
+        let highway = json!({ "gates": ["workspace_create"],
+            "gate_defaults": { "fallback": "approve", "timeout_s": 60 } });
+        run.ok(&user("ada"), "highway.configure", highway);
+        let create = |directive: u8| json!({ "agent": "w1", "role": "worker", "directive": payload(directive) });
+        let gates = [create(40), create(30)].map(|args| {
+            match run.ok(&Run::lead(), "workspace.create", args) {
+                Reply::Gate(gate) => gate.gate,
+                other => panic!("{other:?}"),
+            }
+        });
+        let before = run.count();
+        if answered {
+            run.ok(&user("ada"), "gate.resolve", json!({ "gate": gates[0], "action": "approve" }));
+            let second = json!({ "gate": gates[1], "action": "approve" });
+            run.do_(&user("ada"), "gate.resolve", second).unwrap_err();
+            assert_eq!(run.world.last_event().kind(), Kind::WorkspaceRejected);
+        } else {
+            run.world.pass(61);
+            run.world.tick();
+        }
+        let created = run.kinds_since(before).into_iter();
+        assert_eq!(created.filter(|kind| *kind == Kind::WorkspaceCreated).count(), 1);
+        holds(&run);
+    }
+}
+
 /// Shows W-ADM-01.
 #[test]
 fn there_is_room_in_four_ways_or_no_workspace() {

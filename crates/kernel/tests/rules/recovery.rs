@@ -223,6 +223,19 @@ fn recovering_again_changes_nothing_and_a_death_counts_once() {
     assert!(after.eq(rights), "the rights there were, no more and no fewer");
 }
 
+/// Recovery records what fell due while nobody was there, within its own decision.
+#[test]
+fn a_recovery_after_deadlines_passes_the_audit() {
+    let mut run = Run::new();
+    run.world.claim(&agent("w1"), &["a"], 1).unwrap();
+    run.world.pass(5);
+    let before = run.count();
+    run.recover(&["a"]).unwrap();
+    let kinds = run.kinds_since(before);
+    assert!(kinds.contains(&Kind::LeaseExpired), "{kinds:?}");
+    run.replays();
+}
+
 /// Shows W-REC-06.
 #[test]
 fn a_recovery_that_tells_something_else_does_not_pass_the_audit() {
