@@ -204,6 +204,9 @@ impl<'m> Transaction<'m> {
                 let refusal = Refusal::denied(Rule::Capacity, String::new());
                 Some(refusal.recorded(Record::Capacity(short.clone())))
             }
+            Event::CommandRefused(Refused { rule: Rule::Capacity, message, .. }) => {
+                Some(Refusal::denied(Rule::Capacity, message.as_str().to_owned()))
+            }
             Event::GateResolved(body) if body.action == GateEnd::Reject => {
                 let reason = body.reason.as_ref()?.as_str();
                 let message = reason.strip_prefix(SUBJECT_INVALIDATED)?.strip_prefix(": ")?;
