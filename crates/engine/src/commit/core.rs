@@ -250,7 +250,7 @@ impl Core {
             // abort comes before due deadlines, and those before everything else: a command that
             // is decided while a deadline is due does not pass an audit.
             let precedes = job.command.precedes_deadlines();
-            if !takes_over(job) && !(precedes && !tx.is_gate_due()) {
+            if !takes_over(job) && (!precedes || tx.is_gate_due()) {
                 ticked = true;
                 let more_is_due = tx.tick(TICK_MAX)?;
                 added = add_entries(&mut builder, &tx, added, None)?;

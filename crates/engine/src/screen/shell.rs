@@ -107,8 +107,8 @@ pub(super) fn headers(found: &mut Found<'_>) {
     const WORD_MAX: usize = 4096;
     const LENGTH_MIN: usize = 8;
     const TOKEN_MIN: usize = 16;
-    let bytes = found.lower.as_bytes();
     const SCHEMES: &[&str] = &["basic ", "bearer ", "token "];
+    let bytes = found.lower.as_bytes();
     for (scheme, at) in places(found.lower, SCHEMES, |scheme| scheme) {
         if !begins_word(bytes, at) {
             continue;
