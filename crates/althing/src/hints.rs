@@ -23,7 +23,7 @@ const LISTS: &[(&str, &str)] = &[
     ),
 ];
 
-/// The same for messages that say it in other words.
+/// Hints for "not found" messages that do not name one of the nouns of `LISTS`.
 const OTHERS: &[(&str, &str)] = &[
     ("the trail has no entry", "`althing trail --last 1` shows the last entry."),
     ("no capsule", "`althing capsule list` lists the capsules."),

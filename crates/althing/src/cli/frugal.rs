@@ -121,7 +121,7 @@ pub(crate) enum CapsuleCommand {
 pub(crate) struct CapsuleWrite {
     /// The id of the capsule.
     pub(crate) id: String,
-    /// What changed; all fields together have at most ten lines.
+    /// The change, in a sentence. A capsule has at most ten lines in all.
     #[arg(long, value_name = "TEXT")]
     pub(crate) what: String,
     /// Where it changed.

@@ -92,7 +92,7 @@ impl CommandContext<'_> {
         shared!(self, Query::CapsuleDeps(OfHandles { ids }), Deps)
     }
 
-    /// The same, with what they say.
+    /// The texts of capsules and of all capsules they depend on, dependencies first.
     pub(crate) fn hydrated(&self, ids: Vec<Handle>) -> Result<Option<HydratedView>, Error> {
         shared!(self, Query::CapsuleHydrate(OfHandles { ids }), Hydrated)
     }

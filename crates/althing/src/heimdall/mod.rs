@@ -151,7 +151,7 @@ fn order(context: &CommandContext<'_>, command: Command) -> Result<Reply, Error>
     Ok(order_as(context, &context.client()?, command)?)
 }
 
-/// The same, as a client.
+/// Issues a command through a client that is open already, and shows its warnings.
 fn order_as(
     context: &CommandContext<'_>,
     client: &Client,

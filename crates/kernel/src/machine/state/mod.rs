@@ -1,8 +1,8 @@
 //! The state: the result of all entries so far, with its indexes and deadlines.
 //!
-//! It is a persistent data structure: a clone costs a few pointers and shares everything. The
-//! writer decides on a clone and drops it if the log refuses the commit; readers keep whichever
-//! clone they have.
+//! Its maps are immutable trees that share their nodes, so cloning the state is cheap. The writer
+//! decides on a clone and drops the clone if the log refuses the commit; readers keep the clone that
+//! they opened.
 
 pub(crate) mod image;
 

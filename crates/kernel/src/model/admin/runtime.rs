@@ -95,9 +95,9 @@ pub enum Scope {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum CoordinatorAction {
-    /// It waited until writes succeeded again.
+    /// The coordinator waited until storage accepted writes again.
     Wait,
-    /// It aborted all workspaces.
+    /// The coordinator aborted all workspaces.
     BatchAbort,
 }
 
