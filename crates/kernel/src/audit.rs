@@ -7,8 +7,8 @@
 //! that nobody asked for must follow from a deadline that had come. No rule is stated twice.
 
 use crate::machine::state::State;
-use crate::machine::transaction::Transaction;
 use crate::machine::transaction::on_record::Placeholders;
+use crate::machine::transaction::{Base, Transaction};
 use crate::protocol::command::Command;
 use crate::protocol::event::{Event, Stamped};
 use crate::protocol::refusal::Refusal;
@@ -72,86 +72,153 @@ pub struct Asked<'a> {
     pub key: Option<&'a PublicKey>,
 }
 
-/// Entries that the rules lead to.
+/// A decision that was made again and gave the same entries.
 #[derive(Debug)]
 pub struct Audited {
-    /// The state after them.
-    pub state: State,
-    /// How many of the entries they are.
+    /// How many entries the decision made.
     pub entries: usize,
-    /// Who asked for them; nobody if they fell due.
+    /// The caller of the command, or `None` if the entries follow from a deadline.
     pub by: Option<Principal>,
 }
 
 /// A breach, and which of the audited entries it is about.
 pub type Found = (usize, Breach);
 
-/// Audits the first of some recorded entries and those that belong to the same decision. `asked` is
-/// the first request that any of the entries carries.
-pub fn audit(
-    state: &State,
+/// How many entries are audited before the state is copied again. More would save little time and
+/// cost memory.
+const BASE_ENTRIES_MAX: usize = 1024;
+
+/// An audit of a trail, decision by decision.
+#[derive(Debug, Default)]
+pub struct Auditor {
+    state: State,
+    /// Leads back to the state if a decision is not the one on record.
+    base: Base,
+}
+
+impl Auditor {
+    /// Begins after entries that led to this state.
+    pub fn new(state: State) -> Self {
+        Auditor { base: Base::new(state.clone()), state }
+    }
+
+    /// The state after the entries so far.
+    pub fn state(&self) -> &State {
+        &self.state
+    }
+
+    /// Applies an entry without auditing it.
+    pub fn apply(&mut self, entry: &Stamped) -> Result<(), ApplyError> {
+        self.state.apply(entry)?;
+        self.take([entry.clone()]);
+        Ok(())
+    }
+
+    /// Audits the first of some recorded entries and those that belong to the same decision. `asked`
+    /// is the first request that any of the entries carries. If there is a breach, the state stays
+    /// as it is.
+    pub fn audit(
+        &mut self,
+        entries: &[Stamped],
+        asked: Option<Asked<'_>>,
+    ) -> Result<Audited, Found> {
+        let Some(first) = entries.first() else { return Err((0, Breach::Unasked)) };
+        let may_be_due = first.draft.actor == Actor::Protocol && self.state.is_due(first.at);
+        match asked {
+            None if may_be_due => self.fell_due(entries),
+            None => Err((0, Breach::Unasked)),
+            Some(asked) if !may_be_due => self.decided(entries, asked),
+            // Recovery records what is due within its own decision.
+            Some(asked) if asked.command.precedes_deadlines() => {
+                let decided = self.decided(entries, asked);
+                decided.or_else(|found| self.fell_due(entries).map_err(|_| found))
+            }
+            Some(asked) => self.fell_due(entries).or_else(|_| self.decided(entries, asked)),
+        }
+    }
+
+    /// Whether the next deadline leads to the first entries.
+    fn fell_due(&mut self, entries: &[Stamped]) -> Result<Audited, Found> {
+        let count = self.again(entries, |tx| {
+            tx.tick(1).map_err(|error| (0, error.into()))?;
+            compare(tx.entries(), entries, None)
+        })?;
+        Ok(Audited { entries: count, by: None })
+    }
+
+    /// Whether what was asked for leads to the first entries.
+    fn decided(&mut self, entries: &[Stamped], asked: Asked<'_>) -> Result<Audited, Found> {
+        let (Some(first), Some(own)) = (entries.first(), entries.get(asked.entry)) else {
+            return Err((0, Breach::Unasked));
+        };
+        if self.state.is_due(first.at) && !asked.command.precedes_deadlines() {
+            return Err((0, Breach::Overdue));
+        }
+        let by = principal(own, asked.command);
+        let batch = entries.get(..=asked.entry).unwrap_or_default();
+        let key = asked.key.copied().or_else(|| key_of(&self.state, &by, batch));
+        let Some(key) = key else { return Err((asked.entry, Breach::Caller(by))) };
+        let caller = Caller { principal: by, key, session: asked.session.cloned() };
+        let count = self.again(entries, |tx| {
+            let outcome = tx.decide(&caller, asked.command).map_err(|error| (0, error.into()))?;
+            compare(tx.entries(), entries, outcome.result.err())?;
+            let is_own = outcome.own == Some(asked.entry);
+            if is_own { Ok(()) } else { Err((asked.entry, Breach::Misplaced)) }
+        })?;
+        Ok(Audited { entries: count, by: Some(caller.principal) })
+    }
+
+    /// Makes a decision again. Returns how many entries it has, or goes back to the state before.
+    fn again(
+        &mut self,
+        entries: &[Stamped],
+        decide: impl FnOnce(&mut Transaction<'_>) -> Result<(), Found>,
+    ) -> Result<usize, Found> {
+        let Some(first) = entries.first() else { return Err((0, Breach::Unasked)) };
+        let (state, base) = (std::mem::take(&mut self.state), std::mem::take(&mut self.base));
+        let mut placeholders = Placeholders::default();
+        let tx = Transaction::begin_with(base, state, first.at, &mut placeholders);
+        let mut tx = tx.against(entries);
+        let decided = decide(&mut tx);
+        let (state, made, base) = tx.into_parts();
+        self.base = base;
+        match decided {
+            Ok(()) => {
+                self.state = state;
+                let count = made.len();
+                self.take(made);
+                Ok(count)
+            }
+            Err(found) => {
+                // Given back first, so that going back does not copy what both share.
+                drop(state);
+                self.state = self.base.restored().map_err(|error| (0, error.into()))?;
+                Err(found)
+            }
+        }
+    }
+
+    /// Notes entries that the state has taken.
+    fn take(&mut self, entries: impl IntoIterator<Item = Stamped>) {
+        self.base.add(entries);
+        if self.base.entries() >= BASE_ENTRIES_MAX {
+            self.base = Base::new(self.state.clone());
+        }
+    }
+}
+
+/// Compares the entries of a decision that was made again with those on record.
+fn compare(
+    made: &[Stamped],
     entries: &[Stamped],
-    asked: Option<Asked<'_>>,
-) -> Result<Audited, Found> {
-    let Some(first) = entries.first() else { return Err((0, Breach::Unasked)) };
-    let may_be_due = first.draft.actor == Actor::Protocol && state.is_due(first.at);
-    match asked {
-        None if may_be_due => fell_due(state, entries),
-        None => Err((0, Breach::Unasked)),
-        Some(asked) if !may_be_due => decided(state, entries, asked),
-        // Recovery records what is due within its own decision.
-        Some(asked) if asked.command.precedes_deadlines() => decided(state, entries, asked)
-            .or_else(|found| fell_due(state, entries).map_err(|_| found)),
-        Some(asked) => fell_due(state, entries).or_else(|_| decided(state, entries, asked)),
-    }
-}
-
-/// Whether the next deadline leads to the first entries.
-fn fell_due(state: &State, entries: &[Stamped]) -> Result<Audited, Found> {
-    let Some(first) = entries.first() else { return Err((0, Breach::Unasked)) };
-    let mut placeholders = Placeholders::default();
-    let mut tx = Transaction::begin(state.clone(), first.at, &mut placeholders).against(entries);
-    tx.tick(1).map_err(|error| (0, error.into()))?;
-    compared(tx, entries, None)
-}
-
-/// Whether what was asked for leads to the first entries.
-fn decided(state: &State, entries: &[Stamped], asked: Asked<'_>) -> Result<Audited, Found> {
-    let (Some(first), Some(own)) = (entries.first(), entries.get(asked.entry)) else {
-        return Err((0, Breach::Unasked));
-    };
-    if state.is_due(first.at) && !asked.command.precedes_deadlines() {
-        return Err((0, Breach::Overdue));
-    }
-    let by = principal(own, asked.command);
-    let batch = entries.get(..=asked.entry).unwrap_or_default();
-    let key = asked.key.copied().or_else(|| key_of(state, &by, batch));
-    let Some(key) = key else { return Err((asked.entry, Breach::Caller(by))) };
-    let caller = Caller { principal: by.clone(), key, session: asked.session.cloned() };
-    let mut placeholders = Placeholders::default();
-    let mut tx = Transaction::begin(state.clone(), first.at, &mut placeholders).against(entries);
-    let outcome = tx.decide(&caller, asked.command).map_err(|error| (0, error.into()))?;
-    let mut audited = compared(tx, entries, outcome.result.err())?;
-    if outcome.own != Some(asked.entry) {
-        return Err((asked.entry, Breach::Misplaced));
-    }
-    audited.by = Some(by);
-    Ok(audited)
-}
-
-/// Compares what was decided again with what is on record.
-fn compared(
-    tx: Transaction<'_>,
-    entries: &[Stamped],
-    refusal: Option<Refusal>,
-) -> Result<Audited, Found> {
-    let (state, made) = tx.finish();
+    mut refusal: Option<Refusal>,
+) -> Result<(), Found> {
     for (place, own) in made.iter().enumerate() {
         let expected = own.draft.event.kind();
         match entries.get(place) {
             Some(recorded) if recorded == own => {}
             Some(recorded) => {
-                let refused = refusal.filter(|_| recorded.draft.event.kind() != expected);
+                let refused = refusal.take_if(|_| recorded.draft.event.kind() != expected);
                 let differs = || Breach::Differs { expected };
                 let breach = refused.map_or_else(differs, |refusal| Breach::Refused {
                     rule: refusal.rule,
@@ -162,14 +229,12 @@ fn compared(
             None => return Err((place.saturating_sub(1), Breach::Missing { expected })),
         }
     }
-    match made.len() {
-        0 => Err((0, Breach::Unasked)),
-        entries => Ok(Audited { state, entries, by: None }),
-    }
+    if made.is_empty() { Err((0, Breach::Unasked)) } else { Ok(()) }
 }
 
-/// Who issued the request that an entry carries. The runtime records some things in the name of
-/// others; a caller who was not authentic is named in the entry about that.
+/// The caller of the request that an entry carries. This is the entry's actor, with two exceptions:
+/// a command that only the runtime issues, and an entry of the protocol that names the caller in its
+/// body (a registration, or a check of a signature).
 fn principal(entry: &Stamped, command: &Command) -> Principal {
     if command.is_runtimes_own() {
         return Principal::System;

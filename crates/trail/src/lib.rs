@@ -31,4 +31,4 @@ pub use hash::Hash;
 pub use head::{Head, SignedHead};
 pub use key::SecretKey;
 pub use log::{AppendError, Log, LogError, LogReader, Store};
-pub use request::{Asked, Signature};
+pub use request::{Asked, Request, Signature};

@@ -1,7 +1,6 @@
 //! Requests on record: what the caller of an entry asked for, with the caller's signature if it
 //! signs.
 
-use althing_kernel::command::Args;
 use althing_kernel::{Caller, Command, Principal, ProjectId, PublicKey, WorkspaceId};
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
@@ -36,6 +35,14 @@ pub struct Request {
     pub name: String,
 }
 
+impl Request {
+    /// The request for a command.
+    pub fn of(command: &Command) -> Result<Self, serde_json::Error> {
+        let args = RawValue::from_string(command.args()?)?;
+        Ok(Request { args, name: command.name().to_owned() })
+    }
+}
+
 /// A request of a caller that its channel authenticated, so that it need not sign.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -60,10 +67,9 @@ pub enum Asked {
 
 impl Asked {
     /// A request that its caller does not sign.
-    pub fn unsigned(caller: &Caller, command: &Command) -> Result<Self, serde_json::Error> {
-        let args = serde_json::value::to_raw_value(&Args(command))?;
-        let (name, session) = (command.name().to_owned(), caller.session.clone());
-        Ok(Asked::Unsigned(Unsigned { args, name, session }))
+    pub fn unsigned(caller: &Caller, request: Request) -> Self {
+        let Request { args, name } = request;
+        Asked::Unsigned(Unsigned { args, name, session: caller.session.clone() })
     }
 
     /// The signature, if there is one.
@@ -104,7 +110,7 @@ impl Asked {
 fn canonical(name: &str, args: &str) -> Result<Command, SignatureError> {
     let command =
         Command::read_recorded(name, args).and_then(Result::ok).ok_or(SignatureError::Request)?;
-    let written = serde_json::to_string(&Args(&command)).map_err(|_| SignatureError::Request)?;
+    let written = command.args().map_err(|_| SignatureError::Request)?;
     if written == args { Ok(command) } else { Err(SignatureError::Request) }
 }
 
@@ -139,16 +145,14 @@ impl Statement<'_> {
 }
 
 impl Signature {
-    /// Signs a command in the caller's name. `nonce` must be fresh.
+    /// Signs a request in the caller's name. `nonce` must be fresh.
     pub fn make(
         key: &SecretKey,
         project: &ProjectId,
         caller: &Caller,
-        command: &Command,
+        request: Request,
         nonce: [u8; 16],
     ) -> Result<Self, serde_json::Error> {
-        let args = serde_json::value::to_raw_value(&Args(command))?;
-        let request = Request { args, name: command.name().to_owned() };
         let nonce = data_encoding::HEXLOWER.encode(&nonce);
         let statement = Statement {
             caller: &caller.principal,
@@ -198,7 +202,8 @@ mod tests {
         let caller = Caller { principal: alice.clone(), key: key.public(), session: None };
         let project = ProjectId::new("p").unwrap();
         let command = Command::read("lease.release", r#"{"lease":"l"}"#).unwrap().unwrap();
-        let good = Signature::make(&key, &project, &caller, &command, [3; 16]).unwrap();
+        let request = Request::of(&command).unwrap();
+        let good = Signature::make(&key, &project, &caller, request, [3; 16]).unwrap();
 
         assert_eq!(good.check(&project, &alice), Ok(command));
         assert_eq!(good.check(&project, &bob), Err(SignatureError::Invalid));

@@ -13,7 +13,7 @@
 
 use althing_kernel::adoption::RULES_VERSION;
 use althing_kernel::archive::{Floor, Number};
-use althing_kernel::audit::{self, Breach};
+use althing_kernel::audit::{self, Auditor, Breach};
 use althing_kernel::{Actor, ApplyError, Command, Event, Principal, PublicKey, Stamped, State};
 use std::collections::HashSet;
 
@@ -203,11 +203,53 @@ pub struct Base {
     pub state: State,
 }
 
+/// A commit whose lines are parsed. Parsing needs nothing of what comes before, so that it can be
+/// done on another thread, ahead of the checks.
+pub struct Parsed {
+    commit: Commit,
+    slots: Vec<Slot>,
+}
+
+/// A line of a commit.
+enum Slot {
+    /// In the place of an entry whose archive is deleted.
+    Stub,
+    /// An entry, and the command that it carries.
+    Entry(Result<Box<(Entry, Option<AskedCommand>)>, EntryError>),
+}
+
+type AskedCommand = Result<Command, SignatureError>;
+
+impl Parsed {
+    /// Parses a commit.
+    pub fn new(commit: Commit) -> Self {
+        Parsed { slots: slots_of(&commit), commit }
+    }
+
+    /// The commit.
+    pub fn commit(&self) -> &Commit {
+        &self.commit
+    }
+}
+
+fn slots_of(commit: &Commit) -> Vec<Slot> {
+    let slots = commit.slots().map(|line| {
+        if Stub::is_in(line) {
+            return Slot::Stub;
+        }
+        Slot::Entry(Entry::read(line).map(|entry| {
+            let command = entry.asked.as_ref().map(Asked::command);
+            Box::new((entry, command))
+        }))
+    });
+    slots.collect()
+}
+
 /// A verification in progress.
 pub struct Verifier {
     options: Options,
     chain: Chain,
-    state: State,
+    auditor: Auditor,
     newest: Option<String>,
     /// Hashes of the requests that callers signed so far; only kept if every signature is checked.
     requests: HashSet<Hash>,
@@ -235,7 +277,7 @@ impl Verifier {
         Verifier {
             options,
             chain: Chain::default(),
-            state: State::default(),
+            auditor: Auditor::default(),
             newest: None,
             requests: HashSet::new(),
             checked: Checked::default(),
@@ -251,26 +293,39 @@ impl Verifier {
     /// Continues after entries that were verified before, from the state they led to.
     pub fn resume(options: Options, chain: Chain, state: State) -> Self {
         let key = state.project().map(|project| project.runtime_key);
-        Verifier { chain, state, key, ..Verifier::new(options) }
+        Verifier { chain, auditor: Auditor::new(state), key, ..Verifier::new(options) }
     }
 
     /// Checks the next commit.
     pub fn check(&mut self, commit: &Commit) -> Result<(), Finding> {
+        self.check_slots(commit, slots_of(commit))
+    }
+
+    /// Checks the next commit, which is parsed already.
+    pub fn check_parsed(&mut self, parsed: Parsed) -> Result<(), Finding> {
+        self.check_slots(&parsed.commit, parsed.slots)
+    }
+
+    fn check_slots(&mut self, commit: &Commit, slots: Vec<Slot>) -> Result<(), Finding> {
         let next = self.chain.seq() + 1;
         if commit.first != next {
             return Err(found_at(next, Fault::Gap { expected: next, found: commit.first }));
         }
         let mut builder = Builder::begin(std::mem::take(&mut self.chain));
-        let (mut entries, mut requests) = (Vec::new(), Vec::new());
-        for line in commit.slots() {
+        let mut entries = Entries::default();
+        for (line, slot) in commit.slots().zip(slots) {
             let seq = builder.chain().seq() + 1;
-            let checked = if Stub::is_in(line) {
-                self.check_stub(&mut builder, line)
-            } else {
-                self.check_form(&mut builder, line).map(|entry| {
-                    entries.push(entry.stamped);
-                    requests.push(entry.asked);
-                })
+            let checked = match slot {
+                Slot::Stub => self.check_stub(&mut builder, line),
+                Slot::Entry(Err(error)) => Err(error.into()),
+                Slot::Entry(Ok(entry)) => {
+                    let (entry, command) = *entry;
+                    let checked = self.check_form(&mut builder, line, &entry);
+                    entries.stamped.push(entry.stamped);
+                    entries.requests.push(entry.asked);
+                    entries.commands.push(command);
+                    checked
+                }
             };
             let checked = checked.and_then(|()| self.check_kept(builder.chain()));
             checked.map_err(|fault| found_at(seq, fault))?;
@@ -282,43 +337,39 @@ impl Verifier {
             let fault = Fault::Extent { claimed: commit.last, found: last };
             return Err(found_at(last, fault));
         }
-        self.check_entries(next, &entries, &requests)?;
+        self.check_entries(next, &entries)?;
         self.check_head(commit).map_err(|fault| found_at(last, fault))?;
         self.continue_from_base().map_err(|fault| found_at(last, fault))
     }
 
     /// Checks what the entries of a commit say, decision by decision.
-    fn check_entries(
-        &mut self,
-        first: u64,
-        entries: &[Stamped],
-        requests: &[Option<Asked>],
-    ) -> Result<(), Finding> {
+    fn check_entries(&mut self, first: u64, entries: &Entries) -> Result<(), Finding> {
         if self.state_unknown {
-            self.checked.unaudited += entries.len() as u64;
+            self.checked.unaudited += entries.stamped.len() as u64;
             return Ok(());
         }
-        let (mut from, mut next) = (0, None);
-        while let (Some(rest), Some(asked)) = (entries.get(from..), requests.get(from..))
+        let mut from = 0;
+        let mut commands = entries.commands.iter().enumerate();
+        let mut next = None;
+        while let (Some(rest), Some(asked)) =
+            (entries.stamped.get(from..), entries.requests.get(from..))
             && let Some(entry) = rest.first()
         {
             let at = |place: usize| first + (from + place) as u64;
             from += if self.is_audited(entry) {
-                // The next request is read once, however many deadlines come before it.
-                if next.as_ref().is_none_or(|(place, _)| *place < from) {
-                    let place = asked.iter().position(Option::is_some);
-                    let read = place.and_then(|place| Some((place, asked.get(place)?.as_ref()?)));
-                    next = match read {
-                        Some((place, asked)) => {
-                            let command = asked.command();
-                            let command =
-                                command.map_err(|error| found_at(at(place), error.into()))?;
-                            Some((from + place, command))
-                        }
-                        None => None,
-                    };
+                // The first command from here on. Each is looked for once, however many deadlines
+                // come before it.
+                if next.is_none_or(|(place, _)| place < from) {
+                    let mut later = commands.by_ref().skip_while(|(place, _)| *place < from);
+                    next = later.find_map(|(place, command)| Some((place, command.as_ref()?)));
                 }
-                let command = next.as_ref().map(|(place, command)| (place - from, command));
+                let command = match next {
+                    Some((place, Ok(command))) => Some((place - from, command)),
+                    Some((place, Err(error))) => {
+                        return Err(found_at(first + place as u64, error.clone().into()));
+                    }
+                    None => None,
+                };
                 match self.check_decision(rest, asked, command) {
                     Ok(entries) => entries,
                     // A commit ends in the middle of a decision: a crash of a store that is not
@@ -341,7 +392,7 @@ impl Verifier {
 
     /// Whether today's rules led to an entry: they hold in the trail, or begin to with the entry.
     fn is_audited(&self, entry: &Stamped) -> bool {
-        let hold = self.state.project().is_some_and(|project| project.rules.are_current());
+        let hold = self.state().project().is_some_and(|project| project.rules.are_current());
         hold || match &entry.draft.event {
             Event::ProjectCreated(body) => body.rules == Some(RULES_VERSION),
             Event::RulesAdopted(body) => body.version == RULES_VERSION,
@@ -364,7 +415,7 @@ impl Verifier {
             session: asked.session(),
             key: asked.signature().map(|signature| &signature.key),
         });
-        let audited = audit::audit(&self.state, entries, request);
+        let audited = self.auditor.audit(entries, request);
         let audited = audited.map_err(|(place, breach)| (place, Fault::from(breach)))?;
         // What fell due was asked for by nobody, and a command by one request.
         let own = place.filter(|_| audited.by.is_some());
@@ -373,7 +424,6 @@ impl Verifier {
         if let Some((at, _)) = stray {
             return Err((at, Breach::Misplaced.into()));
         }
-        self.state = audited.state;
         let made = entries.iter().take(audited.entries);
         if made.into_iter().any(|e| matches!(e.draft.event, Event::RecoveryCompleted(_))) {
             self.unfinished = None;
@@ -403,7 +453,7 @@ impl Verifier {
 
     /// Applies an entry of an earlier version of the rules, and checks its caller's signature.
     fn check_earlier(&mut self, entry: &Stamped, asked: Option<&Asked>) -> Result<(), Fault> {
-        self.state.apply(entry)?;
+        self.auditor.apply(entry)?;
         let Actor::Principal(by) = &entry.draft.actor else { return Ok(()) };
         match asked {
             Some(asked) => self.check_caller(by, asked),
@@ -434,11 +484,11 @@ impl Verifier {
             return Ok(());
         };
         let same = base.floor.seq == seq && base.chain == self.chain.image();
-        let known = self.state_unknown || base.state.image() == self.state.image();
+        let known = self.state_unknown || base.state.image() == self.state().image();
         if !same || !known {
             return Err(Fault::Floor);
         }
-        self.state = base.state.clone();
+        self.auditor = Auditor::new(base.state.clone());
         self.base_reached = self.base.take().map(|base| base.floor);
         self.state_unknown = false;
         Ok(())
@@ -458,20 +508,24 @@ impl Verifier {
     }
 
     /// Checks that a line is the entry that should stand here, in canonical form.
-    fn check_form(&mut self, builder: &mut Builder, line: &str) -> Result<Entry, Fault> {
-        let entry = Entry::read(line)?;
-        builder.chain().expects(&entry)?;
+    fn check_form(
+        &mut self,
+        builder: &mut Builder,
+        line: &str,
+        entry: &Entry,
+    ) -> Result<(), Fault> {
+        builder.chain().expects(entry)?;
         builder.add(&entry.stamped, entry.asked.as_ref()).map_err(EntryError::Form)?;
         let made = builder.last_line();
         if made != line.as_bytes() {
-            return Err(difference(made, &entry));
+            return Err(difference(made, entry));
         }
         match &entry.stamped.draft.event {
             Event::ProjectCreated(body) => self.key = Some(body.runtime_key),
             Event::RuntimeRekeyed(body) => self.key = Some(body.new_key),
             _ => {}
         }
-        Ok(entry)
+        Ok(())
     }
 
     /// Checks that a caller signed its request, with the key its name is bound to. Agents may be
@@ -483,7 +537,7 @@ impl Verifier {
         if !self.options.every_signature {
             return Ok(());
         }
-        let Some(project) = self.state.project() else { return Ok(()) };
+        let Some(project) = self.auditor.state().project() else { return Ok(()) };
         signature.check(&project.id, by)?;
         let (key, nonce) = (signature.key, signature.nonce.as_bytes());
         let request = Hash::of(Domain::Command, &[key.as_bytes(), nonce]);
@@ -491,8 +545,8 @@ impl Verifier {
             return Err(Fault::ProofReused);
         }
         let bound = match by {
-            Principal::Agent(name) => self.state.agent(name).map(|a| a.key),
-            Principal::User(id) => self.state.user(id).map(|u| u.key),
+            Principal::Agent(name) => self.auditor.state().agent(name).map(|a| a.key),
+            Principal::User(id) => self.auditor.state().user(id).map(|u| u.key),
             Principal::System => Some(project.runtime_key),
         };
         if bound != Some(key) {
@@ -560,7 +614,7 @@ impl Verifier {
 
     /// The state after the entries so far.
     pub fn state(&self) -> &State {
-        &self.state
+        self.auditor.state()
     }
 
     /// The chain after the entries so far.
@@ -571,7 +625,7 @@ impl Verifier {
     /// Makes the checks that need the whole trail, and returns the summary.
     pub fn finish(mut self) -> Result<Checked, Finding> {
         let last = self.unfinished.unwrap_or_else(|| self.chain.seq());
-        let rules = self.state.project().map(|project| project.rules);
+        let rules = self.state().project().map(|project| project.rules);
         self.checked.audited_from =
             rules.filter(|rules| rules.are_current()).map(|rules| rules.since);
         self.check_end().map_err(|fault| found_at(last, fault))?;
@@ -587,7 +641,7 @@ impl Verifier {
         }
         // The deletion of archives records the replay base in the trail.
         let recorded =
-            self.base_reached.is_none() || self.base_reached.as_ref() == self.state.floor();
+            self.base_reached.is_none() || self.base_reached.as_ref() == self.state().floor();
         if self.base.is_some() || !recorded {
             return Err(Fault::Floor);
         }
@@ -610,6 +664,15 @@ impl Verifier {
         }
         Ok(())
     }
+}
+
+/// The entries of a commit, in lists of the same length.
+#[derive(Default)]
+struct Entries {
+    stamped: Vec<Stamped>,
+    requests: Vec<Option<Asked>>,
+    /// The commands of the requests.
+    commands: Vec<Option<AskedCommand>>,
 }
 
 /// Names how a head differs from the expected one.

@@ -6,7 +6,7 @@ use crate::machine::state::State;
 use crate::machine::transaction::DecisionError;
 use crate::model::knowledge::records::request::{KEPT, REQUESTS_MAX, Request};
 use crate::model::knowledge::records::view::MemoryReply;
-use crate::protocol::command::{Args, Command};
+use crate::protocol::command::Command;
 use crate::protocol::event::Stamped;
 use crate::protocol::refusal::Refusal;
 use crate::registry::rule::Rule;
@@ -50,8 +50,7 @@ pub(crate) fn look_up(
     let digest = if let Some(asked) = asked {
         digest(command.name(), asked)
     } else {
-        let args = serde_json::to_string(&Args(command));
-        digest(command.name(), &args.map_err(|error| unreadable(&error))?)
+        digest(command.name(), &command.args().map_err(|error| unreadable(&error))?)
     };
     let known = state.memory.requests.get(&(caller.principal.clone(), id.clone()));
     match known.filter(|known| now < known.at.after(KEPT)) {

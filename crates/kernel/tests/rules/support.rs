@@ -1,6 +1,6 @@
 //! A small world to try the rules in: a project, a clock that tests move, ids that count up.
 
-use althing_kernel::audit::{Asked, Breach, audit};
+use althing_kernel::audit::{Asked, Auditor, Breach};
 use althing_kernel::content::Blob;
 use althing_kernel::envelope::carrier::{Carried, Carrier};
 use althing_kernel::query::{Answer, CheckReport, LeaseCheck, LeaseList, LeaseView, Query, answer};
@@ -138,10 +138,14 @@ pub(crate) fn audit_next(
         session: request.session.as_ref(),
         key: request.key.as_ref(),
     });
-    let audited = audit(state, &entries[from..], asked);
-    audited
-        .map(|audited| (audited.state, from + audited.entries))
-        .map_err(|(place, breach)| (from + place, breach))
+    let mut auditor = Auditor::new(state.clone());
+    match auditor.audit(&entries[from..], asked) {
+        Ok(audited) => Ok((auditor.state().clone(), from + audited.entries)),
+        Err((place, breach)) => {
+            assert_eq!(auditor.state().image(), state.image(), "a breach must change nothing");
+            Err((from + place, breach))
+        }
+    }
 }
 
 pub(crate) struct World {

@@ -4,7 +4,7 @@ use crate::support::{Grower, agent, claim, runtime_key, sample, verify};
 use althing_kernel::{Caller, Command, Kind, Principal, Stamped, UserId};
 use althing_trail::chain::Builder;
 use althing_trail::verify::{Fault, Options};
-use althing_trail::{Asked, Commit, Entry, SecretKey};
+use althing_trail::{Asked, Commit, Entry, Request, SecretKey};
 
 fn command(name: &str, args: &serde_json::Value) -> Command {
     Command::read(name, &args.to_string()).unwrap().unwrap()
@@ -56,7 +56,7 @@ fn edited(entry: &Stamped, change: impl Fn(&mut serde_json::Value)) -> Stamped {
 /// Whoever has the runtime's key can also make up a request that nobody signed.
 #[track_caller]
 fn assert_forbidden(honest: &Grower, entry: &Stamped, asked: Option<&Command>, why: &str) {
-    let asked = asked.map(|command| Asked::unsigned(&agent("bob"), command).unwrap());
+    let asked = asked.map(|command| Asked::unsigned(&agent("bob"), Request::of(command).unwrap()));
     let forged = with(honest, entry, asked.as_ref());
     let finding = verify(&forged, Options::default()).unwrap_err();
     assert!(matches!(finding.fault, Fault::Forbidden(_)), "{finding}");

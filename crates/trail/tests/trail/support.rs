@@ -6,7 +6,7 @@ use althing_kernel::{
 use althing_trail::chain::{Builder, Chain};
 use althing_trail::log::memory::MemoryLog;
 use althing_trail::verify::{Checked, Finding, Options, Verifier};
-use althing_trail::{Asked, Commit, Log as _, SecretKey, Signature};
+use althing_trail::{Asked, Commit, Log as _, Request, SecretKey, Signature};
 use std::sync::Arc;
 
 #[derive(Clone, Default)]
@@ -103,14 +103,15 @@ impl Grower {
         for (n, (caller, command, signs)) in commands.iter().enumerate() {
             turn.tick(usize::MAX).unwrap();
             let outcome = turn.decide(caller, command).unwrap();
+            let request = Request::of(command).unwrap();
             let asked = if *signs {
                 let Principal::Agent(name) = &caller.principal else { panic!() };
                 let nonce = (self.now + n as u64).to_be_bytes().repeat(2).try_into().unwrap();
                 let key = agent_key(name.as_str());
                 let project = self.chain.project().unwrap();
-                Asked::Signed(Signature::make(&key, project, caller, command, nonce).unwrap())
+                Asked::Signed(Signature::make(&key, project, caller, request, nonce).unwrap())
             } else {
-                Asked::unsigned(caller, command).unwrap()
+                Asked::unsigned(caller, request)
             };
             requests.extend(outcome.own.map(|own| (own, asked)));
         }

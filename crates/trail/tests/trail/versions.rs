@@ -6,7 +6,7 @@ use althing_kernel::adoption::RULES_VERSION;
 use althing_kernel::{Actor, Caller, Event, Kind, Principal, Stamped, State};
 use althing_trail::chain::Builder;
 use althing_trail::verify::{Checked, Fault, Finding, Options};
-use althing_trail::{Asked, Commit, Entry, Signature, export};
+use althing_trail::{Asked, Commit, Entry, Request, Signature, export};
 use std::collections::BTreeSet;
 
 /// Trails that builds with earlier versions of the rules wrote.
@@ -84,7 +84,8 @@ fn a_signature_under_another_key_is_noticed_in_an_earlier_trail() {
     let caller = Caller { principal: by.clone(), key: key.public(), session: None };
     let command = own.asked.as_ref().unwrap().command().unwrap();
     let project = grower.chain.project().unwrap();
-    let signature = Signature::make(&key, project, &caller, &command, [7; 16]).unwrap();
+    let request = Request::of(&command).unwrap();
+    let signature = Signature::make(&key, project, &caller, request, [7; 16]).unwrap();
     // A refusal changes nothing, so it can stand anywhere.
     let mut stamped = own.stamped.clone();
     stamped.id = std::sync::Arc::<str>::from("entry-mallory").into();

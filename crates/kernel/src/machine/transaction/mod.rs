@@ -68,10 +68,44 @@ impl From<ApplyError> for DecisionError {
     }
 }
 
+/// A state from which an unchanged state can be had again: an earlier state, and the entries since.
+///
+/// Copying the state before each decision would be simpler, but every copy makes the next change of
+/// a map copy the parts of the map that it touches.
+#[derive(Debug, Default)]
+pub(crate) struct Base {
+    state: State,
+    since: Vec<Stamped>,
+}
+
+impl Base {
+    pub(crate) fn new(state: State) -> Self {
+        Base { state, since: Vec::new() }
+    }
+
+    /// Adds entries that the state has taken since.
+    pub(crate) fn add(&mut self, entries: impl IntoIterator<Item = Stamped>) {
+        self.since.extend(entries);
+    }
+
+    /// How many entries have to be applied to get the state again.
+    pub(crate) fn entries(&self) -> usize {
+        self.since.len()
+    }
+
+    /// The state after all entries. It becomes the new base, so no entry is applied here twice.
+    pub(crate) fn restored(&mut self) -> Result<State, ApplyError> {
+        for entry in self.since.drain(..) {
+            self.state.apply(&entry)?;
+        }
+        Ok(self.state.clone())
+    }
+}
+
 /// Commands being decided, one after another.
 pub struct Transaction<'m> {
-    /// The state the transaction began with.
-    base: State,
+    /// Leads back to the state the transaction began with.
+    base: Base,
     pub(crate) state: State,
     pub(crate) now: Timestamp,
     mint: &'m mut dyn Mint,
@@ -95,8 +129,18 @@ pub struct Transaction<'m> {
 impl<'m> Transaction<'m> {
     /// Begins a transaction. Its time is `now`, or the trail's clock if that is ahead.
     pub fn begin(state: State, now: Timestamp, mint: &'m mut dyn Mint) -> Self {
+        Transaction::begin_with(Base::new(state.clone()), state, now, mint)
+    }
+
+    /// Begins a transaction on a state that a base leads to.
+    pub(crate) fn begin_with(
+        base: Base,
+        state: State,
+        now: Timestamp,
+        mint: &'m mut dyn Mint,
+    ) -> Self {
         let now = now.max(state.clock());
-        let (base, made) = (state.clone(), Vec::new());
+        let made = Vec::new();
         let (carrier, surroundings, seal, cause) = (None, None, None, None);
         let mechanisms = &[Mechanism::AccessControl];
         let (released, on_record) = (false, None);
@@ -165,7 +209,7 @@ impl<'m> Transaction<'m> {
         self.take_back_ids(0);
         if self.made.len() > count {
             self.made.truncate(count);
-            self.state = self.base.clone();
+            self.state = self.base.restored()?;
             for entry in &self.made {
                 self.state.apply(entry)?;
             }
@@ -218,6 +262,11 @@ impl<'m> Transaction<'m> {
     /// The state after the transaction, and the entries that lead to it.
     pub fn finish(self) -> (State, Vec<Stamped>) {
         (self.state, self.made)
+    }
+
+    /// The same, with the base it began with.
+    pub(crate) fn into_parts(self) -> (State, Vec<Stamped>, Base) {
+        (self.state, self.made, self.base)
     }
 
     /// Puts a refusal on record that does not end its command.

@@ -118,7 +118,7 @@ macro_rules! commands {
             }
 
             /// Writes the arguments.
-            pub(crate) fn serialize_args<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+            fn serialize_args<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
                 match self {
                     $($( Command::$variant(args) => args.serialize(serializer), )*)*
                     $( Command::$own(args) => args.serialize(serializer), )*
@@ -360,6 +360,11 @@ pub(crate) fn in_files<E>(files: &mut [FileArg], visit: Visit<'_, E>) -> Result<
 }
 
 impl Command {
+    /// The arguments as JSON in canonical form, as [`Command::read_recorded`] takes them.
+    pub fn args(&self) -> Result<String, serde_json::Error> {
+        serde_json::to_string(&Args(self))
+    }
+
     /// Whether it is decided before deadlines that have come: an end ordered by the coordinator or a
     /// person takes precedence over timers, recovery handles due deadlines itself, and nothing can
     /// be signed before a takeover.
@@ -377,7 +382,7 @@ impl Command {
 }
 
 /// A command's arguments, for serialization.
-pub struct Args<'a>(pub &'a Command);
+struct Args<'a>(&'a Command);
 
 impl Serialize for Args<'_> {
     fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
