@@ -10,7 +10,7 @@ use althing_kernel::surroundings::Surroundings;
 use althing_kernel::{Caller, Command, Mint, Refusal, Reply, Timestamp, Transaction};
 use althing_trail::chain::Builder;
 use althing_trail::log::DamagedTile;
-use althing_trail::{AppendError, Asked, Commit, Log, LogError, SecretKey, SignedHead};
+use althing_trail::{AppendError, Asked, Commit, Log, LogError, Request, SecretKey, SignedHead};
 use std::time::{Duration, Instant};
 
 use crate::error::EngineError;
@@ -46,7 +46,7 @@ impl Job {
     fn asked(&self) -> Result<Asked, serde_json::Error> {
         match &self.asked {
             Some(asked) => Ok(asked.clone()),
-            None => Asked::unsigned(&self.caller, &self.command),
+            None => Ok(Asked::unsigned(&self.caller, Request::of(&self.command)?)),
         }
     }
 }

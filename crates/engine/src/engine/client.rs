@@ -6,7 +6,7 @@ use althing_kernel::text::Text;
 use althing_kernel::{
     Blob, Caller, Command, Content, Principal, PublicKey, Refusal, Reply, Rule, WorkspaceId,
 };
-use althing_trail::{Asked, Signature};
+use althing_trail::{Asked, Request, Signature};
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -116,8 +116,8 @@ impl Client {
     /// Issues a command and hands the answer to `done` once it is durable. `done` runs on the
     /// writer's thread and should only pass the answer on.
     pub fn submit(&self, command: Command, done: Done) -> Result<Ticket, EngineError> {
-        let (command, found) = self.screened(command)?;
-        let job = self.job(command)?;
+        let (command, request, found) = self.screened(command)?;
+        let job = self.job(command, request)?;
         let writer = self.engine.writer()?;
         let (engine, own) = (self.engine.downgrade(), Arc::downgrade(&writer));
         let done: Done = Box::new(move |answer| {
@@ -132,8 +132,12 @@ impl Client {
 
     /// Looks through a command for secrets. One that must not be stored is replaced by the record
     /// of its refusal, which is answered with that refusal.
-    fn screened(&self, mut command: Command) -> Result<(Command, Vec<SecretFound>), EngineError> {
+    fn screened(
+        &self,
+        mut command: Command,
+    ) -> Result<(Command, Request, Vec<SecretFound>), EngineError> {
         self.check_named(&mut command)?;
+        let request = request(&command)?;
         let unknown = match self.principal() {
             Principal::Agent(name) if self.engine.published().state.agent(name).is_none() => {
                 Some(name)
@@ -141,14 +145,15 @@ impl Client {
             _ => None,
         };
         let named = unknown.map(|name| screen::name(name.as_str())).unwrap_or_default();
-        let mut found = screen::command(&command, &Blobs::of(self.engine.home()))?;
+        let blobs = Blobs::of(self.engine.home());
+        let mut found = screen::command(&command, request.args.get(), &blobs)?;
         found.extend(named.iter().cloned());
-        let Some(first) = found.first() else { return Ok((command, found)) };
+        let Some(first) = found.first() else { return Ok((command, request, found)) };
         let message = screen::describe(first);
         match self.engine.options().screening {
             Screening::Warn => {
                 self.warnings.add(message);
-                Ok((command, Vec::new()))
+                Ok((command, request, Vec::new()))
             }
             // An entry would be made in that name.
             Screening::Strict if !named.is_empty() => {
@@ -165,22 +170,26 @@ impl Client {
                 };
                 let message = Text::lossy(&message);
                 let record = RecordRefusal { command: name, kind, message, rule };
-                Ok((Command::RefusalRecord(record), found))
+                let record = Command::RefusalRecord(record);
+                let request = self::request(&record)?;
+                Ok((record, request, found))
             }
         }
     }
 
-    fn job(&self, mut command: Command) -> Result<Job, EngineError> {
+    fn job(&self, mut command: Command, mut request: Request) -> Result<Job, EngineError> {
         self.engine.check_merged(&command)?;
-        self.store_content(&mut command)?;
+        if self.store_content(&mut command)? {
+            request = self::request(&command)?;
+        }
         let caller = Caller {
             principal: self.credential.principal().clone(),
             key: self.key,
             session: self.session.clone(),
         };
-        let asked = self.asked(&caller, &command)?;
-        let bytes = asked.args().len();
+        let bytes = request.args.get().len();
         if bytes <= REQUEST_BYTES_MAX {
+            let asked = self.asked(&caller, request)?;
             return Ok(Job { caller, command, asked: Some(asked) });
         }
         let message = format!(
@@ -192,31 +201,34 @@ impl Client {
             message: Text::lossy(&message),
             rule: Rule::Limits,
         });
-        let asked = self.asked(&caller, &refusal)?;
+        let asked = self.asked(&caller, self::request(&refusal)?)?;
         Ok(Job { caller, command: refusal, asked: Some(asked) })
     }
 
     /// The request as its entry carries it.
-    fn asked(&self, caller: &Caller, command: &Command) -> Result<Asked, EngineError> {
+    fn asked(&self, caller: &Caller, request: Request) -> Result<Asked, EngineError> {
         match self.signing {
-            Signing::Channel => Asked::unsigned(caller, command)
-                .map_err(|error| EngineError::Defect(error.to_string())),
-            Signing::Each => self.sign(caller, command).map(Asked::Signed),
+            Signing::Channel => Ok(Asked::unsigned(caller, request)),
+            Signing::Each => self.sign(caller, request).map(Asked::Signed),
         }
     }
 
-    /// Stores the text a command brings along, before anything can cite it.
-    fn store_content(&self, command: &mut Command) -> Result<(), EngineError> {
+    /// Stores the text a command brings along, before anything can cite it. Returns whether the
+    /// command names it now instead.
+    fn store_content(&self, command: &mut Command) -> Result<bool, EngineError> {
         let blobs = Blobs::of(self.engine.home());
         for text in command.texts() {
             blobs.put(text.as_bytes())?;
         }
+        let mut is_changed = false;
         command.each_content(&mut |content| {
             if let Content::Text(text) = content {
                 *content = Content::Blob(blobs.put(text.as_bytes())?);
+                is_changed = true;
             }
-            Ok(())
-        })
+            Ok::<(), EngineError>(())
+        })?;
+        Ok(is_changed)
     }
 
     /// Refuses a command that names content which is not here, or which is somebody else's.
@@ -242,30 +254,30 @@ impl Client {
         }
     }
 
-    fn sign(&self, caller: &Caller, command: &Command) -> Result<Signature, EngineError> {
+    fn sign(&self, caller: &Caller, request: Request) -> Result<Signature, EngineError> {
         let view = self.engine.published();
         let Some(project) = view.state.project() else {
             return Err(EngineError::Defect("a trail without a project".to_owned()));
         };
-        Signature::make(self.credential.key(), &project.id, caller, command, random()?)
+        Signature::make(self.credential.key(), &project.id, caller, request, random()?)
             .map_err(|error| EngineError::Defect(error.to_string()))
     }
 
     /// Issues a command and waits for its answer.
     pub fn execute(&self, command: Command) -> Result<Reply, EngineError> {
-        let (command, found) = self.screened(command)?;
-        let answer = self.engine.execute(self.job(command)?);
+        let (command, request, found) = self.screened(command)?;
+        let answer = self.engine.execute(self.job(command, request)?);
         answer.map_err(|error| with_findings(error, found))
     }
 
     /// Refuses a command that holds a secret, on record, before anything else is done for it. Nothing
     /// else of the command is decided.
     pub fn check_text(&self, command: Command) -> Result<(), EngineError> {
-        let (record, found) = self.screened(command)?;
+        let (record, request, found) = self.screened(command)?;
         if found.is_empty() {
             return Ok(());
         }
-        let answer = self.engine.execute(self.job(record)?);
+        let answer = self.engine.execute(self.job(record, request)?);
         answer.map(|_| ()).map_err(|error| with_findings(error, found))
     }
 
@@ -302,6 +314,11 @@ impl Client {
             Ok(_) => EngineError::Defect("a refusal was recorded and not answered".to_owned()),
         }
     }
+}
+
+/// The request for a command, as its entry carries it.
+fn request(command: &Command) -> Result<Request, EngineError> {
+    Request::of(command).map_err(|error| EngineError::Defect(error.to_string()))
 }
 
 /// Adds the places that look like secrets to the refusal that rests on them.

@@ -4,12 +4,12 @@
 //! Files are left out: their content is the work itself, lies beside the trail and not in it, and
 //! may well hold an example of a key. Their paths are looked at like everything else.
 
-use althing_kernel::command::Args;
 use althing_kernel::refusal::{Details, SecretFound};
 use althing_kernel::{Blob, Command, Principal, Refusal, Rule};
-use serde_json::{Map, Value};
+use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
+use serde_json::Value;
 
-use super::{FINDINGS_MAX, Finding, Screening, repeated, scan, scan_named};
+use super::{FINDINGS_MAX, Finding, Screening, repeated, scan_leaks, scan_named};
 use crate::blobs::Blobs;
 use crate::error::EngineError;
 
@@ -19,16 +19,17 @@ pub const CONTENT_BYTES_MAX: u64 = 1 << 20;
 /// Lists of files in the arguments of commands; `content` in them is not looked at.
 const FILES: &[&str] = &["artifacts", "files_changed", "merged"];
 
-/// Finds secrets in a command.
-pub(crate) fn command(command: &Command, blobs: &Blobs) -> Result<Vec<SecretFound>, EngineError> {
-    let args = serde_json::to_value(Args(command))
-        .map_err(|error| EngineError::Defect(error.to_string()))?;
+/// Finds secrets in a command. `args` are its arguments as JSON.
+pub(crate) fn command(
+    command: &Command,
+    args: &str,
+    blobs: &Blobs,
+) -> Result<Vec<SecretFound>, EngineError> {
     let mut look = Look { blobs, quoted: false, found: Vec::new() };
-    let Value::Object(mut args) = args else { return Ok(look.found) };
-    if matches!(command, Command::WorkspaceWrite(_)) {
-        args.remove("content");
-    }
-    look.at_arguments(&args);
+    let is_file = matches!(command, Command::WorkspaceWrite(_));
+    let mut json = serde_json::Deserializer::from_str(args);
+    let looked = json.deserialize_map(Arguments { look: &mut look, is_file });
+    looked.map_err(|error| EngineError::Defect(error.to_string()))?;
     look.found.truncate(FINDINGS_MAX);
     Ok(look.found)
 }
@@ -44,7 +45,7 @@ pub(crate) fn text(field: &str, text: &str, blobs: &Blobs) -> Vec<SecretFound> {
 /// Finds a secret in the name of a caller whom the trail does not know yet.
 pub(crate) fn name(name: &str) -> Vec<SecretFound> {
     let own = name.rsplit('/').next().unwrap_or_default();
-    leaks("agent", scan(own)).collect()
+    leaks("agent", scan_leaks(own)).collect()
 }
 
 /// Refuses text of a command that the runtime issues by itself on somebody's word. There is nobody
@@ -74,8 +75,7 @@ pub(crate) fn is_leaking_name(caller: &Principal) -> bool {
 }
 
 fn leaks(field: &str, found: Vec<Finding>) -> impl Iterator<Item = SecretFound> {
-    let leaks = found.into_iter().filter(Finding::is_leak);
-    leaks.map(move |Finding { what, excerpt, .. }| SecretFound {
+    found.into_iter().map(move |Finding { what, excerpt, .. }| SecretFound {
         field: field.to_owned(),
         what,
         excerpt,
@@ -89,57 +89,13 @@ struct Look<'a> {
     found: Vec<SecretFound>,
 }
 
-impl Look<'_> {
-    fn at_arguments(&mut self, args: &Map<String, Value>) {
-        for (name, value) in args {
-            // A fact has the name it is given, and the fields of a record have their own.
-            match (name.as_str(), value) {
-                ("value", Value::String(text)) => {
-                    let key = args.get("key").and_then(Value::as_str).unwrap_or(name);
-                    self.through_text(key, name, text);
-                }
-                ("fields", Value::Object(own)) => {
-                    own.iter().for_each(|(name, value)| self.at_named(name, name, value));
-                }
-                _ => self.at_named(name, name, value),
-            }
-        }
-    }
-
-    /// Looks at a name, and through the value that has it.
-    fn at_named(&mut self, name: &str, path: &str, value: &Value) {
-        let names = scan(name);
-        let is_leak = names.iter().any(Finding::is_leak);
-        let path = if is_leak { repeated(name) } else { path.to_owned() };
-        self.found.extend(leaks(&path, names));
-        match value {
-            Value::Array(files) if FILES.contains(&name) => {
-                for file in files.iter().filter_map(Value::as_object) {
-                    let rest = file.iter().filter(|(own, _)| *own != "content");
-                    rest.for_each(|(own, value)| {
-                        self.at_named(own, &format!("{path}.{own}"), value);
-                    });
-                }
-            }
-            _ => self.through(name, &path, value),
-        }
-    }
-
-    fn through(&mut self, name: &str, path: &str, value: &Value) {
-        match value {
-            Value::String(text) => self.through_text(name, path, text),
-            Value::Array(list) => list.iter().for_each(|one| self.through(name, path, one)),
-            Value::Object(own) => {
-                if let Some(text) = self.stored(own) {
-                    self.through_text(name, path, &text);
-                    return;
-                }
-                for (inner, value) in own {
-                    self.at_named(inner, &format!("{path}.{}", repeated(inner)), value);
-                }
-            }
-            Value::Null | Value::Bool(_) | Value::Number(_) => {}
-        }
+impl<'b> Look<'b> {
+    /// Looks at a name. Returns the path that a finding in its value is reported with.
+    fn at_name(&mut self, name: &str, path: String) -> String {
+        let found = scan_leaks(name);
+        let path = if found.is_empty() { path } else { repeated(name) };
+        self.found.extend(leaks(&path, found));
+        path
     }
 
     fn through_text(&mut self, name: &str, path: &str, text: &str) {
@@ -149,20 +105,144 @@ impl Look<'_> {
             && let Ok(inner @ (Value::Array(_) | Value::Object(_))) = serde_json::from_str(text)
         {
             let quoted = std::mem::replace(&mut self.quoted, true);
-            self.through(name, path, &inner);
+            // A value that was read can be walked through.
+            let _ = self.within(name, path).deserialize(inner);
             self.quoted = quoted;
         }
     }
 
-    /// The text that an argument names, if it is content of a size that is looked through. Content
+    /// Walks through a value that has this name and is reported with this path.
+    fn within<'l, 'p>(&'l mut self, name: &'p str, path: &'p str) -> Within<'l, 'b, 'p> {
+        Within { look: self, name, path, is_files: FILES.contains(&name) }
+    }
+
+    /// The text that is stored under a name, if it is of a size that is looked through. Content
     /// that is missing or damaged is reported where it is used.
-    fn stored(&self, argument: &Map<String, Value>) -> Option<String> {
-        let Some(Value::String(named)) = argument.get("blob").filter(|_| !self.quoted) else {
-            return None;
-        };
+    fn stored(&self, named: &str) -> Option<String> {
         let blob: Blob = named.parse().ok()?;
         let size = self.blobs.path(&blob).metadata().ok()?.len();
         let content = (size <= CONTENT_BYTES_MAX).then(|| self.blobs.get(&blob).ok()).flatten()?;
         String::from_utf8(content).ok()
+    }
+}
+
+/// Walks through the arguments of a command.
+struct Arguments<'l, 'b> {
+    look: &'l mut Look<'b>,
+    /// Whether `content` is that of a file.
+    is_file: bool,
+}
+
+impl<'de> Visitor<'de> for Arguments<'_, '_> {
+    type Value = ();
+
+    fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("arguments")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
+        let look = self.look;
+        // The key of a fact, which comes before its value.
+        let mut key = None;
+        while let Some(name) = map.next_key::<String>()? {
+            let path = look.at_name(&name, name.clone());
+            match name.as_str() {
+                "content" if self.is_file => drop(map.next_value::<IgnoredAny>()?),
+                "key" => {
+                    let value: Value = map.next_value()?;
+                    key = value.as_str().map(str::to_owned);
+                    look.within(&name, &path)
+                        .deserialize(value)
+                        .map_err(serde::de::Error::custom)?;
+                }
+                // A fact has the name it is given, and the fields of a record have their own.
+                "value" => {
+                    let key = key.as_deref().unwrap_or(&name);
+                    map.next_value_seed(look.within(key, &path))?;
+                }
+                "fields" => map.next_value_seed(look.within(&name, ""))?,
+                _ => map.next_value_seed(look.within(&name, &path))?,
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Walks through a value that has a name.
+struct Within<'l, 'b, 'p> {
+    look: &'l mut Look<'b>,
+    name: &'p str,
+    path: &'p str,
+    /// Whether it is a list of files; `content` in them is not looked at.
+    is_files: bool,
+}
+
+impl<'de> DeserializeSeed<'de> for Within<'_, '_, '_> {
+    type Value = ();
+
+    fn deserialize<D: Deserializer<'de>>(self, value: D) -> Result<(), D::Error> {
+        value.deserialize_any(self)
+    }
+}
+
+impl<'de> Visitor<'de> for Within<'_, '_, '_> {
+    type Value = ();
+
+    fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("a value")
+    }
+
+    fn visit_str<E>(self, text: &str) -> Result<(), E> {
+        self.look.through_text(self.name, self.path, text);
+        Ok(())
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<(), A::Error> {
+        let Within { look, name, path, is_files } = self;
+        while list.next_element_seed(Within { look, name, path, is_files })?.is_some() {}
+        Ok(())
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
+        let Within { look, path, is_files, .. } = self;
+        while let Some(name) = map.next_key::<String>()? {
+            let inner = if path.is_empty() { name.clone() } else { format!("{path}.{name}") };
+            let inner = look.at_name(&name, inner);
+            if is_files && name == "content" {
+                map.next_value::<IgnoredAny>()?;
+            } else if name == "blob" && !look.quoted {
+                let value: Value = map.next_value()?;
+                match value.as_str().and_then(|named| look.stored(named)) {
+                    Some(text) => look.through_text(self.name, path, &text),
+                    None => look
+                        .within(&name, &inner)
+                        .deserialize(value)
+                        .map_err(serde::de::Error::custom)?,
+                }
+            } else {
+                map.next_value_seed(look.within(&name, &inner))?;
+            }
+        }
+        Ok(())
+    }
+
+    fn visit_bool<E>(self, _: bool) -> Result<(), E> {
+        Ok(())
+    }
+
+    fn visit_i64<E>(self, _: i64) -> Result<(), E> {
+        Ok(())
+    }
+
+    fn visit_u64<E>(self, _: u64) -> Result<(), E> {
+        Ok(())
+    }
+
+    fn visit_f64<E>(self, _: f64) -> Result<(), E> {
+        Ok(())
+    }
+
+    fn visit_unit<E>(self) -> Result<(), E> {
+        Ok(())
     }
 }

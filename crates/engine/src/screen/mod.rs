@@ -87,8 +87,17 @@ impl Finding {
     }
 }
 
-/// Finds everything in a text that looks like a secret, in order.
+/// Finds everything in a text that looks like a secret or names a file with secrets, in order.
 pub fn scan(text: &str) -> Vec<Finding> {
+    scan_with(text, look_everywhere)
+}
+
+/// Finds everything in a text that looks like a secret, in order.
+fn scan_leaks(text: &str) -> Vec<Finding> {
+    scan_with(text, look)
+}
+
+fn scan_with(text: &str, look: fn(&str) -> Vec<Finding>) -> Vec<Finding> {
     let mut findings = look(text);
     // Read as it is and as it looks: a character that is not seen parts a key or joins two words.
     if let Some(plain) = hidden::without(text) {
@@ -111,13 +120,13 @@ pub fn scan(text: &str) -> Vec<Finding> {
 
 /// Finds secrets in the value of a field with this name.
 pub fn scan_named(name: &str, text: &str) -> Vec<Finding> {
-    let findings = scan(text);
+    let findings = scan_leaks(text);
     if !findings.is_empty() || !written::is_secret_name(name) {
         return findings;
     }
     let named = format!("{name}: \"{text}\"");
     let begin = named.len() - text.len() - 1;
-    let inside = scan(&named).into_iter().filter(|finding| finding.start >= begin);
+    let inside = scan_leaks(&named).into_iter().filter(|finding| finding.start >= begin);
     inside
         .map(|own| Finding { start: own.start - begin, end: own.end - begin, ..own })
         .filter(|own| own.end <= text.len())
@@ -126,13 +135,13 @@ pub fn scan_named(name: &str, text: &str) -> Vec<Finding> {
 
 /// Whether a text reveals a secret.
 pub fn leaks(text: &str) -> bool {
-    scan(text).iter().any(Finding::is_leak)
+    !scan_leaks(text).is_empty()
 }
 
 /// An unknown name as an error message may repeat it: one that is too long or looks like a secret
 /// is only described.
 pub fn repeated(name: &str) -> String {
-    if let Some(leak) = scan(name).into_iter().find(Finding::is_leak) {
+    if let Some(leak) = scan_leaks(name).into_iter().next() {
         return leak.excerpt;
     }
     let length = name.chars().count();
@@ -150,7 +159,7 @@ pub fn masked(message: &str) -> String {
     let message = parts.collect::<Vec<String>>().join("`");
     let mut masked = String::with_capacity(message.len());
     let mut end = 0;
-    for leak in scan(&message).iter().filter(|finding| finding.is_leak()) {
+    for leak in scan_leaks(&message) {
         masked.push_str(message.get(end..leak.start).unwrap_or_default());
         masked.push_str(&leak.excerpt);
         end = leak.end;
@@ -159,23 +168,43 @@ pub fn masked(message: &str) -> String {
     masked
 }
 
+fn look_everywhere(text: &str) -> Vec<Finding> {
+    let mut findings = look(text);
+    let mut found = Found { text, lower: "", findings: Vec::new() };
+    paths::paths(&mut found);
+    findings.append(&mut found.findings);
+    findings
+}
+
 fn look(text: &str) -> Vec<Finding> {
+    // Most texts are names, ids and paths: they are short, and nothing is said in them.
+    let says = text.bytes().any(|byte| SAYS.contains(&byte));
+    if !says && text.len() < ISSUED_BYTES_MIN {
+        return Vec::new();
+    }
     let lower = text.to_ascii_lowercase();
     let mut found = Found { text, lower: &lower, findings: Vec::new() };
     issued::keys(&mut found);
-    issued::key_blocks(&mut found);
     issued::signed_tokens(&mut found);
     issued::bots(&mut found);
-    written::settings(&mut found);
-    written::values(&mut found);
-    written::addresses(&mut found);
-    shell::flags(&mut found);
-    shell::logins(&mut found);
-    shell::headers(&mut found);
     random::words(&mut found);
-    paths::paths(&mut found);
+    if says {
+        issued::key_blocks(&mut found);
+        written::settings(&mut found);
+        written::values(&mut found);
+        written::addresses(&mut found);
+        shell::flags(&mut found);
+        shell::logins(&mut found);
+        shell::headers(&mut found);
+    }
     found.findings
 }
+
+/// Bytes one of which stands between a value and the word for it: `is`, `=`, `:`, `=>`, `--token x`.
+const SAYS: &[u8] = b" =:>";
+
+/// The length of the shortest key that is found without a word for it.
+const ISSUED_BYTES_MIN: usize = 15;
 
 /// A text, the same in small letters, and what was found in it.
 struct Found<'a> {
@@ -225,7 +254,8 @@ fn places<'p, P>(text: &str, patterns: &'p [P], of: impl Fn(&P) -> &str) -> Vec<
         }
         for (pattern, end) in patterns.iter().zip(&mut ends) {
             let own = of(pattern).as_bytes();
-            if at >= *end && bytes[at..].starts_with(own) {
+            // Comparing one byte first spares most calls.
+            if own.first() == Some(byte) && at >= *end && bytes[at..].starts_with(own) {
                 *end = at + own.len();
                 found.push((pattern, at));
             }

@@ -24,7 +24,8 @@ pub(super) fn words(found: &mut Found<'_>) {
         // `NAME=value` is a name and a value.
         let start = name_end(&bytes[at..end]).map_or(at, |name| at + name);
         let word = &found.text.as_bytes()[start..end];
-        let is_candidate = word.len() >= RANDOM_LENGTH_MIN && is_random(word);
+        let is_long = word.len() >= RANDOM_LENGTH_MIN;
+        let is_candidate = is_long && !is_id(word) && is_random(word);
         if is_candidate && !is_public(bytes, start, word) && is_near(bytes, start, end) {
             found.note(Layer::Entropy, "random text", (start, end));
         }
@@ -32,12 +33,16 @@ pub(super) fn words(found: &mut Found<'_>) {
     }
 }
 
-/// Whether a random word is no secret: an id of ours, an address or a path of words, a hash
+fn is_id(word: &[u8]) -> bool {
+    std::str::from_utf8(word).is_ok_and(is_own_id)
+}
+
+/// Whether a random word is no secret: an address or a path of words, a hash
 /// that says so, or a public key.
 fn is_public(lower: &[u8], start: usize, word: &[u8]) -> bool {
     let before = &lower[start.saturating_sub(24)..start];
     let ends = |ends: &[&[u8]]| ends.iter().any(|end| before.ends_with(end));
-    let named = std::str::from_utf8(word).is_ok_and(|word| is_own_id(word) || is_talk(word));
+    let named = std::str::from_utf8(word).is_ok_and(is_talk);
     let hashed = ends(&[b"sha1:", b"sha256:", b"sha512:", b"commit ", b"md5:"])
         || [&b"sha256-"[..], b"sha384-", b"sha512-"].iter().any(|own| word.starts_with(own));
     let is_key = word.starts_with(b"AAAA") && ends(&[b"ssh-rsa ", b"25519 ", b"nistp256 "]);

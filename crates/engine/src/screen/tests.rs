@@ -111,6 +111,42 @@ fn files_in_which_secrets_lie_are_named_and_are_no_leak() {
     }
 }
 
+proptest::proptest! {
+    /// Layers that are skipped for plain texts would have found nothing in them.
+    #[test]
+    fn layers_are_only_skipped_where_they_find_nothing(
+        parts in proptest::collection::vec(
+            proptest::sample::select(vec![
+                "AKIA", "xoxb-", "sk-", "sk-ant-", "eyJ", ".", "-", "--", "token", "password", "pwd",
+                "export", "://", "@", "curl", "mysql", "-p", "-u", "is", "Bearer", "basic", "secret",
+                "=", ":", ">", " ", "'", "\"", "abc123DEF", "0123456789", "hunter2", "A1b2C3d4E5f6",
+                "-----BEGIN", "PRIVATE", "KEY-----", "DB_PASSWORD", "dXNlcjpwYXNz", "\t", "\n", "é",
+            ]),
+            0..8,
+        ),
+    ) {
+        let text = parts.concat();
+        let lower = text.to_ascii_lowercase();
+        let mut all = Found { text: &text, lower: &lower, findings: Vec::new() };
+        for layer in [
+            issued::keys,
+            issued::signed_tokens,
+            issued::bots,
+            random::words,
+            issued::key_blocks,
+            written::settings,
+            written::values,
+            written::addresses,
+            shell::flags,
+            shell::logins,
+            shell::headers,
+        ] {
+            layer(&mut all);
+        }
+        proptest::prop_assert_eq!(look(&text), all.findings);
+    }
+}
+
 /// Texts that would take long if any layer read a part more than a few times.
 #[test]
 fn hostile_texts_are_read_in_no_time() {

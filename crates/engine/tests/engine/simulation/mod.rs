@@ -40,7 +40,8 @@ use althing_trail::log::memory::MemoryLog;
 use althing_trail::log::{LogErrorKind, Store as _};
 use althing_trail::verify::{Options, Verifier};
 use althing_trail::{
-    AppendError, Asked, Chain, Commit, Hash, Log, LogError, LogReader, SecretKey, Signature,
+    AppendError, Asked, Chain, Commit, Hash, Log, LogError, LogReader, Request, SecretKey,
+    Signature,
 };
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
@@ -322,7 +323,7 @@ impl Harness {
             let mut nonce = [0; 16];
             nonce[..8].copy_from_slice(&self.signed.to_be_bytes());
             let project = ProjectId::new("sim").unwrap();
-            Signature::make(&key, &project, &caller, &command, nonce).unwrap()
+            Signature::make(&key, &project, &caller, Request::of(&command).unwrap(), nonce).unwrap()
         });
         Job { caller, command, asked: proof.map(Asked::Signed) }
     }
