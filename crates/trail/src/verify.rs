@@ -203,48 +203,6 @@ pub struct Base {
     pub state: State,
 }
 
-/// A commit whose lines are parsed. Parsing needs nothing of what comes before, so that it can be
-/// done on another thread, ahead of the checks.
-pub struct Parsed {
-    commit: Commit,
-    slots: Vec<Slot>,
-}
-
-/// A line of a commit.
-enum Slot {
-    /// In the place of an entry whose archive is deleted.
-    Stub,
-    /// An entry, and the command that it carries.
-    Entry(Result<Box<(Entry, Option<AskedCommand>)>, EntryError>),
-}
-
-type AskedCommand = Result<Command, SignatureError>;
-
-impl Parsed {
-    /// Parses a commit.
-    pub fn new(commit: Commit) -> Self {
-        Parsed { slots: slots_of(&commit), commit }
-    }
-
-    /// The commit.
-    pub fn commit(&self) -> &Commit {
-        &self.commit
-    }
-}
-
-fn slots_of(commit: &Commit) -> Vec<Slot> {
-    let slots = commit.slots().map(|line| {
-        if Stub::is_in(line) {
-            return Slot::Stub;
-        }
-        Slot::Entry(Entry::read(line).map(|entry| {
-            let command = entry.asked.as_ref().map(Asked::command);
-            Box::new((entry, command))
-        }))
-    });
-    slots.collect()
-}
-
 /// A verification in progress.
 pub struct Verifier {
     options: Options,
@@ -298,34 +256,21 @@ impl Verifier {
 
     /// Checks the next commit.
     pub fn check(&mut self, commit: &Commit) -> Result<(), Finding> {
-        self.check_slots(commit, slots_of(commit))
-    }
-
-    /// Checks the next commit, which is parsed already.
-    pub fn check_parsed(&mut self, parsed: Parsed) -> Result<(), Finding> {
-        self.check_slots(&parsed.commit, parsed.slots)
-    }
-
-    fn check_slots(&mut self, commit: &Commit, slots: Vec<Slot>) -> Result<(), Finding> {
         let next = self.chain.seq() + 1;
         if commit.first != next {
             return Err(found_at(next, Fault::Gap { expected: next, found: commit.first }));
         }
         let mut builder = Builder::begin(std::mem::take(&mut self.chain));
-        let mut entries = Entries::default();
-        for (line, slot) in commit.slots().zip(slots) {
+        let (mut entries, mut requests) = (Vec::new(), Vec::new());
+        for line in commit.slots() {
             let seq = builder.chain().seq() + 1;
-            let checked = match slot {
-                Slot::Stub => self.check_stub(&mut builder, line),
-                Slot::Entry(Err(error)) => Err(error.into()),
-                Slot::Entry(Ok(entry)) => {
-                    let (entry, command) = *entry;
-                    let checked = self.check_form(&mut builder, line, &entry);
-                    entries.stamped.push(entry.stamped);
-                    entries.requests.push(entry.asked);
-                    entries.commands.push(command);
-                    checked
-                }
+            let checked = if Stub::is_in(line) {
+                self.check_stub(&mut builder, line)
+            } else {
+                self.check_form(&mut builder, line).map(|entry| {
+                    entries.push(entry.stamped);
+                    requests.push(entry.asked);
+                })
             };
             let checked = checked.and_then(|()| self.check_kept(builder.chain()));
             checked.map_err(|fault| found_at(seq, fault))?;
@@ -337,39 +282,43 @@ impl Verifier {
             let fault = Fault::Extent { claimed: commit.last, found: last };
             return Err(found_at(last, fault));
         }
-        self.check_entries(next, &entries)?;
+        self.check_entries(next, &entries, &requests)?;
         self.check_head(commit).map_err(|fault| found_at(last, fault))?;
         self.continue_from_base().map_err(|fault| found_at(last, fault))
     }
 
     /// Checks what the entries of a commit say, decision by decision.
-    fn check_entries(&mut self, first: u64, entries: &Entries) -> Result<(), Finding> {
+    fn check_entries(
+        &mut self,
+        first: u64,
+        entries: &[Stamped],
+        requests: &[Option<Asked>],
+    ) -> Result<(), Finding> {
         if self.state_unknown {
-            self.checked.unaudited += entries.stamped.len() as u64;
+            self.checked.unaudited += entries.len() as u64;
             return Ok(());
         }
-        let mut from = 0;
-        let mut commands = entries.commands.iter().enumerate();
-        let mut next = None;
-        while let (Some(rest), Some(asked)) =
-            (entries.stamped.get(from..), entries.requests.get(from..))
+        let (mut from, mut next) = (0, None);
+        while let (Some(rest), Some(asked)) = (entries.get(from..), requests.get(from..))
             && let Some(entry) = rest.first()
         {
             let at = |place: usize| first + (from + place) as u64;
             from += if self.is_audited(entry) {
-                // The first command from here on. Each is looked for once, however many deadlines
-                // come before it.
-                if next.is_none_or(|(place, _)| place < from) {
-                    let mut later = commands.by_ref().skip_while(|(place, _)| *place < from);
-                    next = later.find_map(|(place, command)| Some((place, command.as_ref()?)));
+                // The next request is read once, however many deadlines come before it.
+                if next.as_ref().is_none_or(|(place, _)| *place < from) {
+                    let place = asked.iter().position(Option::is_some);
+                    let read = place.and_then(|place| Some((place, asked.get(place)?.as_ref()?)));
+                    next = match read {
+                        Some((place, asked)) => {
+                            let command = asked.command();
+                            let command =
+                                command.map_err(|error| found_at(at(place), error.into()))?;
+                            Some((from + place, command))
+                        }
+                        None => None,
+                    };
                 }
-                let command = match next {
-                    Some((place, Ok(command))) => Some((place - from, command)),
-                    Some((place, Err(error))) => {
-                        return Err(found_at(first + place as u64, error.clone().into()));
-                    }
-                    None => None,
-                };
+                let command = next.as_ref().map(|(place, command)| (place - from, command));
                 match self.check_decision(rest, asked, command) {
                     Ok(entries) => entries,
                     // A commit ends in the middle of a decision: a crash of a store that is not
@@ -508,24 +457,20 @@ impl Verifier {
     }
 
     /// Checks that a line is the entry that should stand here, in canonical form.
-    fn check_form(
-        &mut self,
-        builder: &mut Builder,
-        line: &str,
-        entry: &Entry,
-    ) -> Result<(), Fault> {
-        builder.chain().expects(entry)?;
+    fn check_form(&mut self, builder: &mut Builder, line: &str) -> Result<Entry, Fault> {
+        let entry = Entry::read(line)?;
+        builder.chain().expects(&entry)?;
         builder.add(&entry.stamped, entry.asked.as_ref()).map_err(EntryError::Form)?;
         let made = builder.last_line();
         if made != line.as_bytes() {
-            return Err(difference(made, entry));
+            return Err(difference(made, &entry));
         }
         match &entry.stamped.draft.event {
             Event::ProjectCreated(body) => self.key = Some(body.runtime_key),
             Event::RuntimeRekeyed(body) => self.key = Some(body.new_key),
             _ => {}
         }
-        Ok(())
+        Ok(entry)
     }
 
     /// Checks that a caller signed its request, with the key its name is bound to. Agents may be
@@ -664,15 +609,6 @@ impl Verifier {
         }
         Ok(())
     }
-}
-
-/// The entries of a commit, in lists of the same length.
-#[derive(Default)]
-struct Entries {
-    stamped: Vec<Stamped>,
-    requests: Vec<Option<Asked>>,
-    /// The commands of the requests.
-    commands: Vec<Option<AskedCommand>>,
 }
 
 /// Names how a head differs from the expected one.

@@ -3,9 +3,8 @@
 use althing_kernel::{ProjectId, State};
 use althing_trail::archive::{Checked as Inspected, Stage, inspect};
 use althing_trail::log::{LogErrorKind, TILE};
-use althing_trail::verify::{Checked, Fault, Finding, Options, Parsed, Verifier};
-use althing_trail::{Commit, Hash, LogError, LogReader};
-use std::sync::mpsc;
+use althing_trail::verify::{Checked, Fault, Finding, Options, Verifier};
+use althing_trail::{Hash, LogError, LogReader};
 
 use crate::commit::witness::{self, Witness};
 use crate::error::EngineError;
@@ -82,24 +81,25 @@ pub fn verify(
     let mut verifier = Verifier::with_base(options, base);
     let mut compared = 0;
     let mut tiles = Tiles::default();
-    let verdict = in_order(log, total, &mut |log, parsed| {
-        let last = parsed.commit().last;
-        if let Err(finding) = verifier.check_parsed(parsed) {
-            return Ok(Some(Verdict::Bad(finding)));
+    loop {
+        let commits = log.tail(verifier.chain().seq(), READ_BYTES)?;
+        if commits.is_empty() || verifier.chain().seq() >= total {
+            break;
         }
-        tiles.take(log, verifier.hashes())?;
-        while snapshots.last().is_some_and(|(_, world)| world.seq() <= last) {
-            let Some((path, world)) = snapshots.pop() else { break };
-            if !is_same(&world, &verifier) {
-                return Ok(Some(Verdict::BadSnapshot(path)));
+        for commit in &commits {
+            if let Err(finding) = verifier.check(commit) {
+                return Ok(Verdict::Bad(finding));
             }
-            compared += 1;
+            tiles.take(log, verifier.hashes())?;
+            while snapshots.last().is_some_and(|(_, world)| world.seq() <= commit.last) {
+                let Some((path, world)) = snapshots.pop() else { break };
+                if !is_same(&world, &verifier) {
+                    return Ok(Verdict::BadSnapshot(path));
+                }
+                compared += 1;
+            }
         }
         progress(verifier.chain().seq(), total);
-        Ok(None)
-    })?;
-    if let Some(verdict) = verdict {
-        return Ok(verdict);
     }
     check_record(verifier.state(), &found)?;
     let trail = match verifier.finish() {
@@ -124,54 +124,6 @@ pub fn verify(
             }))
         }
     }
-}
-
-/// Checks a commit; the first verdict ends the walk.
-type Check<'a> = dyn FnMut(&mut dyn LogReader, Parsed) -> Result<Option<Verdict>, EngineError> + 'a;
-
-/// Walks through the commits of a log up to an entry. Another thread parses the next commits while
-/// one is checked.
-fn in_order(
-    log: &mut dyn LogReader,
-    total: u64,
-    check: &mut Check<'_>,
-) -> Result<Option<Verdict>, EngineError> {
-    std::thread::scope(|scope| {
-        let (unparsed, to_parse) = mpsc::sync_channel::<Vec<Commit>>(1);
-        let (done, parsed) = mpsc::sync_channel::<Vec<Parsed>>(1);
-        let parser = std::thread::Builder::new().name("althing-parser".to_owned());
-        let spawned = parser.spawn_scoped(scope, move || {
-            for commits in to_parse {
-                // Nobody receives once the walk has ended.
-                if done.send(commits.into_iter().map(Parsed::new).collect()).is_err() {
-                    break;
-                }
-            }
-        });
-        spawned.map_err(|error| {
-            EngineError::Defect(format!("a thread for parsing cannot be started: {error}"))
-        })?;
-        let mut read_to = 0;
-        let mut read = |log: &mut dyn LogReader| -> Result<bool, EngineError> {
-            let commits = if read_to < total { log.tail(read_to, READ_BYTES)? } else { Vec::new() };
-            let Some(last) = commits.last() else { return Ok(false) };
-            read_to = last.last;
-            Ok(unparsed.send(commits).is_ok())
-        };
-        let mut has_more = read(log)?;
-        while has_more {
-            has_more = read(log)?;
-            let commits = parsed.recv().map_err(|_| {
-                EngineError::Defect("the thread for parsing ended early".to_owned())
-            })?;
-            for commit in commits {
-                if let Some(verdict) = check(log, commit)? {
-                    return Ok(Some(verdict));
-                }
-            }
-        }
-        Ok(None)
-    })
 }
 
 /// Checks that the archives are those on record, and that every deletion is on record.
