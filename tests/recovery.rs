@@ -10,7 +10,7 @@ use althing_engine::{Blobs, Clock as _, Engine, Home, Keyring, Options, SystemCl
 use althing_kernel::{AgentName, Caller, Command, Kind, Transaction};
 use althing_trail::chain::Builder;
 use althing_trail::log::sqlite::SqliteLog;
-use althing_trail::{Asked, Log as _};
+use althing_trail::{Asked, Log as _, Request};
 use serde_json::{Value, json};
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::process::{Child, ChildStdin, Stdio};
@@ -84,7 +84,7 @@ impl Sandbox {
         let mut turn = turn.sealed_by(&seal);
         let outcome = turn.decide(&caller, &command).unwrap();
         outcome.result.unwrap();
-        let asked = Asked::unsigned(&caller, &command).unwrap();
+        let asked = Asked::unsigned(&caller, Request::of(&command).unwrap());
         let mut builder = Builder::begin(world.chain.clone());
         for (place, entry) in turn.entries().iter().enumerate() {
             builder.add(entry, (outcome.own == Some(place)).then_some(&asked)).unwrap();

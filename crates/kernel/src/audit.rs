@@ -84,9 +84,9 @@ pub struct Audited {
 /// A breach, and which of the audited entries it is about.
 pub type Found = (usize, Breach);
 
-/// How many entries are audited before the state is copied again. More would save little time and
-/// cost memory.
-const BASE_ENTRIES_MAX: usize = 1024;
+/// How many entries the auditor keeps to go back with. Then it copies the state and drops them: an
+/// entry may have a megabyte.
+const BASE_ENTRIES_MAX: usize = 128;
 
 /// An audit of a trail, decision by decision.
 #[derive(Debug, Default)]
@@ -168,7 +168,8 @@ impl Auditor {
         Ok(Audited { entries: count, by: Some(caller.principal) })
     }
 
-    /// Makes a decision again. Returns how many entries it has, or goes back to the state before.
+    /// Makes a decision again. Returns how many entries it has, or goes back to the state before it.
+    /// Going back cannot fail: it applies entries that were applied before.
     fn again(
         &mut self,
         entries: &[Stamped],
@@ -190,8 +191,6 @@ impl Auditor {
                 Ok(count)
             }
             Err(found) => {
-                // Given back first, so that going back does not copy what both share.
-                drop(state);
                 self.state = self.base.restored().map_err(|error| (0, error.into()))?;
                 Err(found)
             }

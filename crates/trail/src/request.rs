@@ -38,8 +38,7 @@ pub struct Request {
 impl Request {
     /// The request for a command.
     pub fn of(command: &Command) -> Result<Self, serde_json::Error> {
-        let args = RawValue::from_string(command.args()?)?;
-        Ok(Request { args, name: command.name().to_owned() })
+        Ok(Request { args: command.args()?, name: command.name().to_owned() })
     }
 }
 
@@ -111,7 +110,7 @@ fn canonical(name: &str, args: &str) -> Result<Command, SignatureError> {
     let command =
         Command::read_recorded(name, args).and_then(Result::ok).ok_or(SignatureError::Request)?;
     let written = command.args().map_err(|_| SignatureError::Request)?;
-    if written == args { Ok(command) } else { Err(SignatureError::Request) }
+    if written.get() == args { Ok(command) } else { Err(SignatureError::Request) }
 }
 
 /// Reasons why a signature is invalid.

@@ -213,8 +213,8 @@ impl Client {
         }
     }
 
-    /// Stores the text a command brings along, before anything can cite it. Returns whether the
-    /// command names it now instead.
+    /// Stores the text a command brings along, before anything can cite it, and puts the name of the
+    /// stored content in its place. Returns whether there was any.
     fn store_content(&self, command: &mut Command) -> Result<bool, EngineError> {
         let blobs = Blobs::of(self.engine.home());
         for text in command.texts() {

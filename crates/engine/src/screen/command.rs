@@ -113,7 +113,7 @@ impl<'b> Look<'b> {
 
     /// Walks through a value that has this name and is reported with this path.
     fn within<'l, 'p>(&'l mut self, name: &'p str, path: &'p str) -> Within<'l, 'b, 'p> {
-        Within { look: self, name, path, is_files: FILES.contains(&name) }
+        Within { look: self, name, path, is_file: false }
     }
 
     /// The text that is stored under a name, if it is of a size that is looked through. Content
@@ -173,8 +173,8 @@ struct Within<'l, 'b, 'p> {
     look: &'l mut Look<'b>,
     name: &'p str,
     path: &'p str,
-    /// Whether it is a list of files; `content` in them is not looked at.
-    is_files: bool,
+    /// Whether it is a file in a list of files; its `content` is not looked at.
+    is_file: bool,
 }
 
 impl<'de> DeserializeSeed<'de> for Within<'_, '_, '_> {
@@ -198,17 +198,19 @@ impl<'de> Visitor<'de> for Within<'_, '_, '_> {
     }
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<(), A::Error> {
-        let Within { look, name, path, is_files } = self;
-        while list.next_element_seed(Within { look, name, path, is_files })?.is_some() {}
+        let Within { look, name, path, .. } = self;
+        let is_file = FILES.contains(&name) && !look.quoted;
+        while list.next_element_seed(Within { look, name, path, is_file })?.is_some() {}
         Ok(())
     }
 
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
-        let Within { look, path, is_files, .. } = self;
+        let Within { look, path, is_file, .. } = self;
         while let Some(name) = map.next_key::<String>()? {
-            let inner = if path.is_empty() { name.clone() } else { format!("{path}.{name}") };
+            let shown = repeated(&name);
+            let inner = if path.is_empty() { shown } else { format!("{path}.{shown}") };
             let inner = look.at_name(&name, inner);
-            if is_files && name == "content" {
+            if is_file && name == "content" {
                 map.next_value::<IgnoredAny>()?;
             } else if name == "blob" && !look.quoted {
                 let value: Value = map.next_value()?;

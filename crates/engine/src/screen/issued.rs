@@ -24,7 +24,7 @@ impl Made {
 }
 
 /// Keys that name their issuer: what it is, how it begins, what follows, how much of it.
-const ISSUED: &[(&str, &str, Made, usize, usize)] = &[
+pub(super) const ISSUED: &[(&str, &str, Made, usize, usize)] = &[
     ("AWS access key", "AKIA", Made::UpperDigits, 16, 16),
     ("AWS temporary key", "ASIA", Made::UpperDigits, 16, 16),
     ("GitHub token", "ghp_", Made::Alnum, 36, 255),

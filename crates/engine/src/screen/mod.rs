@@ -177,7 +177,7 @@ fn look_everywhere(text: &str) -> Vec<Finding> {
 }
 
 fn look(text: &str) -> Vec<Finding> {
-    // Most texts are names, ids and paths: they are short, and nothing is said in them.
+    // Most texts are names, ids and paths: too short for a key, and without a value after a name.
     let says = text.bytes().any(|byte| SAYS.contains(&byte));
     if !says && text.len() < ISSUED_BYTES_MIN {
         return Vec::new();
@@ -200,7 +200,8 @@ fn look(text: &str) -> Vec<Finding> {
     found.findings
 }
 
-/// Bytes one of which stands between a value and the word for it: `is`, `=`, `:`, `=>`, `--token x`.
+/// A value and the word for it have one of these bytes between them: `token=x`, `token: x`,
+/// `token => x`, `the token is x`, `--token x`.
 const SAYS: &[u8] = b" =:>";
 
 /// The length of the shortest key that is found without a word for it.

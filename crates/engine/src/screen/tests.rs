@@ -111,6 +111,12 @@ fn files_in_which_secrets_lie_are_named_and_are_no_leak() {
     }
 }
 
+#[test]
+fn no_issued_key_is_too_short_to_be_looked_for() {
+    let shortest = issued::ISSUED.iter().map(|(_, begins, _, min, _)| begins.len() + min).min();
+    assert_eq!(shortest, Some(ISSUED_BYTES_MIN));
+}
+
 proptest::proptest! {
     /// Layers that are skipped for plain texts would have found nothing in them.
     #[test]

@@ -41,6 +41,7 @@ fn refused(client: &Client, command: Command) -> Refusal {
 fn leaking() -> Vec<(&'static str, Value)> {
     let said = format!("because of {KEY}");
     let sent = json!({ "content": { "text": said } });
+    let hidden = json!({ "api_key": ["a1b2c3d4e5f6"] });
     vec![
         ("lease.open", json!({ "surfaces": ["src"], "purpose": said })),
         ("lease.open", json!({ "surfaces": [format!("src/{KEY}")] })),
@@ -48,6 +49,15 @@ fn leaking() -> Vec<(&'static str, Value)> {
         ("fact.set", json!({ "key": "k", "value": said })),
         ("fact.set", json!({ "key": "db_password", "value": "x7Kq92!" })),
         ("fact.set", json!({ "key": "k", "value": json!({ "password": "x7Kq92!" }).to_string() })),
+        // Quoted JSON has names of the caller's choice: none of them exempts what it holds.
+        (
+            "fact.set",
+            json!({ "key": "k", "value": json!({ "artifacts": { "content": hidden } }).to_string() }),
+        ),
+        (
+            "fact.set",
+            json!({ "key": "merged", "value": json!([{ "content": hidden }]).to_string() }),
+        ),
         ("capsule.write", json!({ "id": "c1", "what": said })),
         ("decision.append", json!({ "title": "t", "body": said })),
         ("memory.create", json!({ "kind": "trap", "text": "t", "tags": [KEY] })),
@@ -90,6 +100,18 @@ fn a_secret_in_any_command_is_refused_on_record_and_kept_nowhere() {
     }
     assert!(lines(&engine).iter().all(|line| !line.contains("AKIA")));
     assert!(Blobs::of(&project.home).list().unwrap().is_empty(), "no content was stored");
+}
+
+/// A refusal names the place of a secret; a made-up name in it may be one too.
+#[test]
+fn names_around_a_secret_are_only_described() {
+    let project = Project::new();
+    let engine = project.open();
+    let value = json!({ "Kq92ab31zz7x": { "api_key": ["a1b2c3d4e5f6"] } }).to_string();
+    let fact = command("fact.set", &json!({ "key": "k", "value": value }));
+    let refusal = refused(&agent(&engine, "alice"), fact);
+    assert!(refusal.message.starts_with("'value.[text, 12 characters].api_key'"), "{refusal:?}");
+    assert!(lines(&engine).iter().all(|line| !line.contains("Kq92ab31zz7x")));
 }
 
 #[test]

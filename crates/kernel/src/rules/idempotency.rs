@@ -50,7 +50,7 @@ pub(crate) fn look_up(
     let digest = if let Some(asked) = asked {
         digest(command.name(), asked)
     } else {
-        digest(command.name(), &command.args().map_err(|error| unreadable(&error))?)
+        digest(command.name(), command.args().map_err(|error| unreadable(&error))?.get())
     };
     let known = state.memory.requests.get(&(caller.principal.clone(), id.clone()));
     match known.filter(|known| now < known.at.after(KEPT)) {

@@ -68,10 +68,11 @@ impl From<ApplyError> for DecisionError {
     }
 }
 
-/// A state from which an unchanged state can be had again: an earlier state, and the entries since.
+/// An earlier state and the entries since. Applying them gives the current state again, to undo a
+/// decision that has changed it.
 ///
-/// Copying the state before each decision would be simpler, but every copy makes the next change of
-/// a map copy the parts of the map that it touches.
+/// Copying the state before each decision would be simpler. But maps share their nodes with their
+/// copies, so each change after a copy has to copy the nodes that it touches.
 #[derive(Debug, Default)]
 pub(crate) struct Base {
     state: State,
@@ -95,10 +96,11 @@ impl Base {
 
     /// The state after all entries. It becomes the new base, so no entry is applied here twice.
     pub(crate) fn restored(&mut self) -> Result<State, ApplyError> {
-        for entry in self.since.drain(..) {
-            self.state.apply(&entry)?;
-        }
-        Ok(self.state.clone())
+        let mut state = self.state.clone();
+        self.since.iter().try_for_each(|entry| state.apply(entry))?;
+        self.since.clear();
+        self.state = state.clone();
+        Ok(state)
     }
 }
 
@@ -264,7 +266,7 @@ impl<'m> Transaction<'m> {
         (self.state, self.made)
     }
 
-    /// The same, with the base it began with.
+    /// The state after the transaction, its entries, and the base that leads to the state before it.
     pub(crate) fn into_parts(self) -> (State, Vec<Stamped>, Base) {
         (self.state, self.made, self.base)
     }

@@ -3,6 +3,7 @@
 pub(crate) mod content;
 
 use serde::Serialize;
+use serde_json::value::RawValue;
 
 use crate::model::admin::{archive, project, runtime};
 use crate::model::identity::user::standing;
@@ -361,8 +362,8 @@ pub(crate) fn in_files<E>(files: &mut [FileArg], visit: Visit<'_, E>) -> Result<
 
 impl Command {
     /// The arguments as JSON in canonical form, as [`Command::read_recorded`] takes them.
-    pub fn args(&self) -> Result<String, serde_json::Error> {
-        serde_json::to_string(&Args(self))
+    pub fn args(&self) -> Result<Box<RawValue>, serde_json::Error> {
+        serde_json::value::to_raw_value(&Args(self))
     }
 
     /// Whether it is decided before deadlines that have come: an end ordered by the coordinator or a
