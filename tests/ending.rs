@@ -45,6 +45,16 @@ impl Sandbox {
     fn accept(&self, id: &str, more: &[&str]) -> Value {
         self.json(&[&["integrate", id, "accept", "--as", "alice"], more].concat())
     }
+
+    /// Tries to merge what meets a conflict: that is said, and it is not done.
+    #[track_caller]
+    fn meets(&self, id: &str, more: &[&str]) -> Value {
+        let args = ["integrate", id, "accept", "--as", "alice", "--json"];
+        let met = self.run(&[&args, more].concat());
+        assert_eq!(met.code, Some(1), "{met:?}");
+        assert_eq!(met.json()["status"], "conflicted", "{met:?}");
+        met.json()
+    }
 }
 
 /// Shows W-GT-01, W-GT-02, W-INT-20, W-INT-22.
@@ -164,8 +174,7 @@ fn a_check_that_fails_stops_a_merge_before_it_is_decided() {
     project.ok(&[&make[..], &files].concat());
     project.ok(&["signal", "complete", "--as", "carol"]);
     let looks = "cat src/first.rs; ./run.sh; test ! -e gone.txt; echo '\u{1b}[31mred'; exit 3";
-    let met = project.accept(&second, &["--check", looks]);
-    assert_eq!(met["status"], "conflicted", "{met}");
+    let met = project.meets(&second, &["--check", looks]);
     let conflicts = met["conflicts"].as_array().unwrap();
     assert_eq!(conflicts.len(), 2, "the project's and one's own: {met}");
     assert!(conflicts.iter().all(|found| found["kind"] == "constraint_breach"));
@@ -199,7 +208,8 @@ fn checks_are_left_out_by_people_alone() {
     assert_eq!((done.code, &done.json()["status"]), (Some(0), &json!("closed")), "{done:?}");
     // An agent is held to them, by way of a conflict that stays on record.
     let id = project.done("carol", &[("b", "x")]);
-    let met = project.ok(&["integrate", &id, "accept", "--as", "alice"]);
+    let met = project.run(&["integrate", &id, "accept", "--as", "alice"]);
+    assert_eq!(met.code, Some(1), "{met:?}");
     assert!(met.out.contains("conflicted") && met.out.contains("constraint_breach"), "{met:?}");
     assert!(met.err.contains("checking: false") && met.err.contains("failed"), "{met:?}");
     let setting = project.run(&["config", "--json"]);
@@ -218,8 +228,7 @@ fn a_check_ends_in_time_with_everything_it_began_and_its_folder_goes_away() {
     // A process left in the background would write this file after a while.
     let slow = format!("(sleep 4; echo late > {}) & echo begun; sleep 30", mark.display());
     let started = Instant::now();
-    let met = project.accept(&id, &["--check", &slow]);
-    assert_eq!(met["status"], "conflicted");
+    let met = project.meets(&id, &["--check", &slow]);
     assert!(met["checks"][0]["ended"].as_str().unwrap().contains("not done after 1s"), "{met}");
     assert_eq!(met["checks"][0]["output"], "begun\n");
     assert!(started.elapsed() < Duration::from_secs(25), "nobody waits for the whole of it");
@@ -287,7 +296,7 @@ fn every_type_of_conflict_is_reported_and_one_rework_fails_the_whole() {
     for one in &said {
         args.extend(["--conflict", one]);
     }
-    let met = project.accept(&id, &args);
+    let met = project.meets(&id, &args);
     let found: Vec<&str> =
         met["conflicts"].as_array().unwrap().iter().map(|c| c["kind"].as_str().unwrap()).collect();
     assert_eq!(found, types);

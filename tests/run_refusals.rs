@@ -1,7 +1,49 @@
 //! Mistakes in a run, and the errors that people and scripts get.
 
-use crate::support::Sandbox;
+use crate::support::{Ran, Sandbox};
 use serde_json::json;
+
+/// A name that is only mistyped together with a task or workspace does not become an agent.
+#[test]
+fn a_refused_assignment_registers_nobody() {
+    let (project, _) = Sandbox::with_run();
+    for args in [
+        ["task", "assign", "nosuch", "--agent", "mistyped"],
+        ["workspace", "migrate", "nosuch", "--to", "mistyped"],
+    ] {
+        project.refused(&[&args[..], &["--as", "alice"]].concat());
+        let known = project.json(&["agents"]);
+        assert!(!known.to_string().contains("mistyped"), "{args:?}: {known}");
+    }
+}
+
+/// Whoever cannot print an answer must not say that the command failed.
+#[cfg(target_os = "linux")]
+#[test]
+fn an_answer_that_cannot_be_printed_is_told_apart_from_a_command_that_failed() {
+    let project = Sandbox::new();
+    for json in [None, Some("--json")] {
+        let full = std::fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
+        let mut command = project.command();
+        command.args(["claim", "x", "--as", "alice"]).args(json).stdout(full);
+        let ran = Ran::of(&command.output().unwrap());
+        assert_eq!(ran.code, Some(4), "{ran:?}");
+        assert!(ran.err.contains("the answer cannot be printed"), "{ran:?}");
+        assert!(ran.err.contains("The command itself was carried out"), "{ran:?}");
+        assert!(project.ok(&["claims"]).out.contains('x'));
+        project.ok(&["release", "--all", "--as", "alice"]);
+    }
+}
+
+/// `-` is standard input here as elsewhere.
+#[test]
+fn a_text_to_remember_is_read_from_standard_input() {
+    let project = Sandbox::new();
+    let ran = project.run_with(&["remember", "-", "--as", "alice"], b"pin the toolchain\n");
+    assert_eq!(ran.code, Some(0), "{ran:?}");
+    let found = project.ok(&["ask", "toolchain"]);
+    assert!(found.out.contains("pin the toolchain"), "{found:?}");
+}
 
 /// Shows W-WS-10.
 #[test]

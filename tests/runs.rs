@@ -85,7 +85,9 @@ fn a_run_goes_from_a_plan_to_merged_work() {
     project.ok(&["signal", "started", "--as", "carol"]);
     project.finish("carol", "parser\n");
     let args = ["integrate", "agent:carol", "accept", "--strategy", "layered", "--as", "alice"];
-    let met = project.json(&args);
+    let met = project.run(&[&args[..], &["--json"]].concat());
+    assert_eq!(met.code, Some(1), "a merge that met a conflict is not done: {met:?}");
+    let met = met.json();
     assert_eq!(met["status"], "conflicted");
     let conflict = met["conflicts"][0]["id"].as_str().unwrap().to_owned();
     let shown = project.ok(&["workspace", "show", "agent:carol"]);

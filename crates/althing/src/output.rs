@@ -178,8 +178,11 @@ impl Out {
             return ExitCode::SUCCESS;
         }
         if self.json {
-            // If this cannot be printed either, the exit code still tells.
-            let _ = self.line(json!({ "error": failure.object() }).to_string());
+            let document = json!({ "error": failure.object() }).to_string();
+            if screen::line(&document).is_err() {
+                // If standard error is gone too, the exit code still tells.
+                let _ = screen::note(&document);
+            }
         } else {
             // A refusal quotes others; our own messages may need more than one line.
             let message = match failure.refusal() {
@@ -224,7 +227,12 @@ fn known_width() -> Option<usize> {
 
 /// Turns the result of writing to standard output into ours.
 pub(crate) fn written(result: std::io::Result<()>) -> Result<(), Error> {
-    result.map_err(|error| Error::unavailable(format!("cannot print: {error}")).caused_by(error))
+    result.map_err(|error| {
+        let message = format!("the answer cannot be printed: {error}");
+        let hint = "The command itself was carried out; only its answer is missing. \
+                    Do not repeat a command that changes something before you have looked.";
+        Error::unavailable(message).caused_by(error).hint(hint)
+    })
 }
 
 /// A collision in words.

@@ -330,7 +330,7 @@ Examples:
   althing remember --kind trap 'cargo test needs a C compiler' --tag build
   althing remember --kind decision 'One file per command'")]
 pub(crate) struct Remember {
-    /// The text.
+    /// The text; `-` reads it from standard input.
     pub(crate) text: String,
     /// The kind of record.
     #[arg(long, value_name = "KIND", default_value = "constraint")]

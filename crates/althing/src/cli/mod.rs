@@ -597,6 +597,7 @@ pub(crate) struct Backup {
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Example:
+  mkdir -p ~/.local/share/bash-completion/completions
   althing completions bash > ~/.local/share/bash-completion/completions/althing")]
 pub(crate) struct Completions {
     /// The shell.

@@ -10,9 +10,11 @@ use althing_kernel::query::{Answer, OfWorkspace, Query};
 use althing_kernel::text::Text;
 use althing_kernel::workspace::Status;
 use althing_kernel::{Command, Content, Reply, Rule, WorkspaceId};
+use althing_services::ErrorKind;
 use serde::Serialize;
 use std::time::Duration;
 
+use super::Outcome;
 use super::checks::{self, Checked};
 use super::gates::said_to_wait;
 use super::merged_tree::{Files, MergedTree, overlay, overlay_args};
@@ -23,7 +25,7 @@ use crate::cli::{
 };
 use crate::command_context::CommandContext;
 use crate::content::merged;
-use crate::error::Error;
+use crate::error::{Error, exit_code};
 use crate::event_summary::word;
 use crate::naming::short;
 use crate::naming::{Naming, ambiguous};
@@ -33,7 +35,7 @@ use crate::settings::Asker;
 /// How often checks run again because something else was merged meanwhile.
 const ROUNDS_MAX: usize = 3;
 
-pub(crate) fn run(app: &App, args: Integrate) -> Result<(), Error> {
+pub(crate) fn run(app: &App, args: Integrate) -> Result<Outcome, Error> {
     let context = CommandContext::open(app)?;
     let workspace = context.workspace(&args.id)?;
     let command = match args.command {
@@ -43,14 +45,14 @@ pub(crate) fn run(app: &App, args: Integrate) -> Result<(), Error> {
         IntegrateCommand::Reject(args) => judge(workspace, Decision::Reject, args),
         IntegrateCommand::Resolve(args) => resolve(&context, workspace, &args)?,
     };
-    tell(&context, &context.order(command)?, &[], None)
+    tell(&context, &context.order(command)?, &[], None).map(|_| Outcome::Done)
 }
 
 fn accept(
     context: &CommandContext<'_>,
     workspace: WorkspaceId,
     args: IntegrateAccept,
-) -> Result<(), Error> {
+) -> Result<Outcome, Error> {
     let commands = commands(context, &args.findings, "integration.decide")?;
     // Whoever it is shows that first; checks may take long.
     let client = context.client()?;
@@ -96,7 +98,7 @@ fn salvage(
     context: &CommandContext<'_>,
     workspace: WorkspaceId,
     args: IntegrateSalvage,
-) -> Result<(), Error> {
+) -> Result<Outcome, Error> {
     let commands = commands(context, &args.findings, "integration.salvage")?;
     let client = context.client()?;
     let view = context.workspace_view(workspace.clone())?;
@@ -280,29 +282,34 @@ struct ReplyWithChecks<'t> {
     checks: &'t [Checked],
 }
 
+/// Prints where an integration stands. A merge that stopped at a conflict is not done.
 fn tell(
     context: &CommandContext<'_>,
     reply: &Reply,
     checks: &[Checked],
     done: Option<String>,
-) -> Result<(), Error> {
+) -> Result<Outcome, Error> {
     if said_to_wait(context, reply)? {
-        return Ok(());
+        return Ok(Outcome::Done);
     }
     let Reply::Integration(stands) = reply else { return Err(Error::unexpected(reply)) };
-    if context.out().json {
-        return context.out().value(&ReplyWithChecks { stands, checks });
-    }
     let open = !stands.conflicts.is_empty();
+    let outcome =
+        if open { Outcome::Partial(exit_code(ErrorKind::Refused)) } else { Outcome::Done };
+    if context.out().json {
+        context.out().value(&ReplyWithChecks { stands, checks })?;
+        return Ok(outcome);
+    }
     let stands_so = || format!("{} is {}", stands.workspace, stands.status);
     context.out().say(&done.filter(|_| !open).unwrap_or_else(stands_so))?;
     for conflict in &stands.conflicts {
         context.out().line(said_of_conflict(conflict))?;
     }
     if open {
-        context
-            .out()
-            .note("settle each with `althing integrate WS resolve CONFLICT --resolution TEXT`");
+        context.out().note(
+            "settle each with `althing integrate WS resolve CONFLICT --resolution TEXT`; \
+             `--rework` sends the work back",
+        );
     }
-    Ok(())
+    Ok(outcome)
 }

@@ -126,7 +126,7 @@ pub(crate) fn run(app: &App, command: Command) -> Result<Outcome, Error> {
         Command::Inbox(args) => mail::inbox(app, &args),
         Command::Signal(args) => mail::signal(app, args),
         Command::Checkpoint(args) => checkpoints::run(app, args.command),
-        Command::Integrate(args) => integration::run(app, args),
+        Command::Integrate(args) => return integration::run(app, args),
         Command::Meter(args) => meter::run(app, args),
         Command::Group(args) => groups::run(app, args.command),
         Command::Right(args) => rights::run(app, args.command),

@@ -171,7 +171,10 @@ fn assign(context: &CommandContext<'_>, args: TaskAssign) -> Result<(), Error> {
         warn_at_percent: allowance.warn_at,
     };
     let client = context.client()?;
-    context.introduce(&client, &assign.agent)?;
+    // A name in a command that is refused anyway stays unknown.
+    if context.engine()?.world()?.state.task(&assign.task).is_some() {
+        context.introduce(&client, &assign.agent)?;
+    }
     workspaces::tell(context, client.execute(Command::TaskAssign(assign))?)
 }
 

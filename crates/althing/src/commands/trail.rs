@@ -461,7 +461,9 @@ fn verify_proof(app: &App, path: &Path, keys: Vec<PublicKey>) -> Result<(), Erro
     let keys = if keys.is_empty() { keys_of_project(app)? } else { keys };
     let says = if let Ok(proof) = serde_json::from_str::<Inclusion>(&text) {
         let entry = proof.check(&keys).map_err(not_proved)?;
-        format!("entry {} is in the trail: {}", entry.seq, summary(&entry.stamped.draft.event))
+        let event = &entry.stamped.draft.event;
+        let words = format!("{} {}", event.kind(), summary(event));
+        format!("entry {} is in the trail: {}", entry.seq, words.trim_end())
     } else {
         let proof: Consistency = serde_json::from_str(&text)
             .map_err(|error| Error::usage(format!("{} is no proof: {error}", path.display())))?;

@@ -136,7 +136,9 @@ fn order(
 fn migrate(context: &CommandContext<'_>, args: WorkspaceMigrate) -> Result<(), Error> {
     let workspace = context.workspace(&args.id)?;
     let client = context.client()?;
-    context.introduce(&client, &args.to)?;
+    if context.engine()?.world()?.state.workspace(&workspace).is_some() {
+        context.introduce(&client, &args.to)?;
+    }
     let migrate = Migrate { agent: args.to, reason: args.reason, workspace };
     tell(context, client.execute(Command::WorkspaceMigrate(migrate))?)
 }

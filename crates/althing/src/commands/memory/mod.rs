@@ -24,6 +24,7 @@ use crate::cli::{
 };
 use crate::command_context::CommandContext;
 use crate::error::{Error, exit_code};
+use crate::input;
 use crate::naming::Naming;
 use crate::place::Place;
 use crate::span::parse_secs;
@@ -312,8 +313,15 @@ fn remembered(text: &str) -> Result<Kind, Error> {
     }
 }
 
+/// Most text that is read from standard input. A record has less; the kernel says how much.
+const TEXT_BYTES_MAX: u64 = 1 << 16;
+
 pub(crate) fn remember(app: &App, own: &Remember) -> Result<(), Error> {
-    let mut data = json!({ "text": own.text, "tags": own.tags });
+    let text = match own.text.as_str() {
+        "-" => input::stdin_text(app, "the text", TEXT_BYTES_MAX)?.trim_end().to_owned(),
+        given => given.to_owned(),
+    };
+    let mut data = json!({ "text": text, "tags": own.tags });
     if !own.paths.is_empty() {
         data["related_paths"] = own.paths.clone().into();
     }
