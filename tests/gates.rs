@@ -61,6 +61,8 @@ fn a_gate_shows_everything_its_answer_depends_on() {
     ];
     project.ok(&create.concat());
     let gate = first(&project);
+    let vain = project.run(&["gate", "approve", "--as", "lead"]);
+    says(&vain.err, &["nothing waits for you", "1 gate waits for somebody else"]);
     let shown = project.ok(&["gate", "show", &gate]).out;
     let budget = "budget      cost=2.50 tokens=200k";
     let root = project.json(&["coordinator", "show"])["root"].as_str().unwrap().to_owned();

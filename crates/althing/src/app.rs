@@ -112,8 +112,10 @@ impl App {
             )
             .hint("Run it in a terminal, or pipe the passphrase in with `--passphrase-stdin`."));
         }
-        rpassword::prompt_password(prompt)
-            .map_err(|error| Error::usage(format!("cannot read the passphrase: {error}")))
+        rpassword::prompt_password(prompt).map_err(|error| {
+            let failure = Error::usage(format!("no passphrase was given: {error}"));
+            failure.hint("Nothing was changed. Repeat the command and type the passphrase.")
+        })
     }
 }
 

@@ -9,7 +9,7 @@ use althing_kernel::{Event, WorkspaceId};
 
 use crate::amounts::{name, show, show_cost};
 use crate::naming::short_ids;
-use crate::output::{clock_time, one_line};
+use crate::output::{clock_time, counted, one_line};
 use crate::span::show_secs;
 
 /// One-line summary of an entry, with its ids shortened.
@@ -30,11 +30,11 @@ fn summarize(event: &Event) -> String {
             format!("storage was out, {} commands turned away: {}", body.turned_away, body.reason)
         }
         Event::RecoveryCompleted(body) => format!(
-            "{} writers had ended; {} workspaces go on, {} failed, {} things set aside",
-            body.writers.len(),
-            body.workspaces_recovered,
+            "{} had ended; {} on, {} failed, {} set aside",
+            counted(body.writers.len() as u64, "writer", "writers"),
+            counted(body.workspaces_recovered, "workspace goes", "workspaces go"),
             body.workspaces_failed,
-            body.quarantined_entries
+            counted(body.quarantined_entries, "thing", "things")
         ),
         Event::IntegrityViolation(body) => format!(
             "{} {}: {}, {}",

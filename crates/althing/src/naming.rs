@@ -133,7 +133,7 @@ pub(crate) fn ambiguous(text: &str, several: &[&str]) -> Error {
         more => format!(" and {more} more"),
     };
     let message = format!("{text:?} could be any of {}{more}", named.join(", "));
-    Error::usage(message).hint("Give more of the id, from its beginning or its end.")
+    Error::usage(message).hint("Give one of these, or more of the id you mean.")
 }
 
 #[cfg(test)]

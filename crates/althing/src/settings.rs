@@ -248,7 +248,9 @@ fn read_file(path: &Path) -> Result<File, Error> {
     }
     let text = crate::input::read_file(path)?;
     toml::from_str(&text).map_err(|error| {
-        Error::usage(format!("{} cannot be used: {}", path.display(), error.to_string().trim()))
+        let message = format!("{} cannot be used: {}", path.display(), error.to_string().trim());
+        Error::usage(message)
+            .hint(format!("Correct {FILE_NAME}; `docs/reference/settings.md` lists its keys."))
     })
 }
 

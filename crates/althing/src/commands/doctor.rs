@@ -218,8 +218,8 @@ fn store(project: &Project) -> Finding {
 fn trail(engine: &Engine) -> Finding {
     match engine.world() {
         Ok(world) => {
-            let says =
-                format!("{} entries replay; `althing trail verify` checks them", world.seq());
+            let count = counted(world.seq(), "entry replays", "entries replay");
+            let says = format!("{count}; `althing trail verify` checks the trail");
             Finding::good("trail", says)
         }
         Err(error) => Finding::bad("trail", error.to_string(), error.rule().way_out()),

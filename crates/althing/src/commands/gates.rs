@@ -279,8 +279,18 @@ fn answer(
     let count = if args.all { own.len() } else { 1 };
     let ids: Vec<GateId> = own.into_iter().take(count).map(|gate| gate.gate).collect();
     if ids.is_empty() {
-        let failure = Error::not_found("nothing waits for you");
-        return Err(failure.with_rule(Rule::GateOpen));
+        let failure = Error::not_found("nothing waits for you").with_rule(Rule::GateOpen);
+        let open = GateList { all: false, owner: None, watch: false };
+        let waiting = gates(context, &open)?.len() as u64;
+        return Err(if waiting == 0 {
+            failure
+        } else {
+            let count = counted(waiting, "gate waits", "gates wait");
+            failure.hint(format!(
+                "{count} for somebody else; `althing gate list` names them. \
+                 To answer for another person, name the gate: `althing gate approve GATE --user NAME`."
+            ))
+        });
     }
     answer_all(context, ids, action, args.reason.as_ref())
 }

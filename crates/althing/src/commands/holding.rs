@@ -195,9 +195,14 @@ fn not_held(
             .hint("It may have expired. `althing claims` lists the live leases.");
     };
     let (holder, surfaces, id) = (&lease.holder, list(&lease.surfaces), &lease.lease);
-    let message = format!("no lease is on exactly {name:?}; {holder} holds {surfaces} ({id})");
+    let is_own = whose.is_none_or(|whose| whose == holder);
+    let message = if is_own {
+        format!("no lease is on exactly {name:?}; {holder} holds {surfaces} ({id})")
+    } else {
+        format!("you hold no lease on {name:?}; {holder} holds {surfaces} ({id})")
+    };
     let failure = Error::not_found(message);
-    if whose.is_none_or(|whose| whose == holder) {
+    if is_own {
         failure.hint("Name the lease by its id, or by a surface just as it was claimed.")
     } else {
         failure.with_rule(Rule::HolderOnly)

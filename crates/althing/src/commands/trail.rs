@@ -420,18 +420,22 @@ fn say_sound(app: &App, checked: &althing_trail::verify::Checked, kept: u64) -> 
     Ok(())
 }
 
+/// The way out where a file is damaged and the store is not concerned.
+const BAD_FILE: &str =
+    "The file is not what was exported. Export it again; your own store was not read or changed.";
+
 fn verify_file(app: &App, path: &Path, options: Options) -> Result<(), Error> {
     let file = std::fs::File::open(path)
         .map_err(|error| Error::usage(format!("cannot read {}: {error}", path.display())))?;
     let bar = Progress::new(app.out, "verifying entries");
     let mut verifier = Verifier::new(options);
     for commit in Commits::new(BufReader::new(file)) {
-        let commit: Commit =
-            commit.map_err(|error| Error::integrity(Rule::Integrity, error.to_string()))?;
-        verifier.check(&commit).map_err(|finding| bad(&finding))?;
+        let commit: Commit = commit
+            .map_err(|error| Error::integrity(Rule::Integrity, error.to_string()).hint(BAD_FILE))?;
+        verifier.check(&commit).map_err(|finding| bad(&finding).hint(BAD_FILE))?;
         bar.at(commit.last, 0);
     }
-    let checked = verifier.finish().map_err(|finding| bad(&finding))?;
+    let checked = verifier.finish().map_err(|finding| bad(&finding).hint(BAD_FILE))?;
     drop(bar);
     if app.out.json {
         return app.out.value(&json!({ "sound": true, "checked": checked }));

@@ -9,6 +9,7 @@ use std::path::Path;
 use super::{FILES, agent_of};
 use crate::app::App;
 use crate::error::Error;
+use crate::output::counted;
 
 /// Counts from the trail.
 #[derive(Debug, Default, Serialize)]
@@ -104,8 +105,9 @@ impl Summary {
         app.out.table(&["FILE", "WRITES", "WRITERS", "ONE AT A TIME"], &rows)?;
         app.out.line("")?;
         app.out.line(format!(
-            "{} lease expired with its dead holder and was taken over {} time(s).",
-            self.expired, self.takeovers
+            "{} lease expired with its dead holder and was taken over {}.",
+            self.expired,
+            counted(self.takeovers, "time", "times")
         ))
     }
 }

@@ -196,7 +196,8 @@ pub(crate) fn brief(app: &App, args: &BriefArgs) -> Result<Outcome, Error> {
             app.out.line(brief.text.trim_end())?;
         }
         let details = json!({ "text": brief.text, "unresolved": refs });
-        let message = format!("the brief is incomplete: {} lead nowhere", refs.len());
+        let count = crate::output::counted(refs.len() as u64, "reference leads", "references lead");
+        let message = format!("the brief is incomplete: {count} nowhere");
         return Err(Error::not_found(message)
             .with(details)
             .hint("Define what is listed, or leave it out."));
