@@ -127,7 +127,7 @@ def memory():
     do("bob", "memory.progress", id=work, text="half of it")
     do("bob", "memory.move", id=work, to="completed")
     do("alice", "memory.sweep")
-    loop = create("alice", "loop", "review the parser", loop_kind="review", phase="open",
+    loop = create("alice", "loop", "review the parser", loop_kind="review", phase="change_summary",
                   slots=[{"id": "reviewer", "role": "reviewer", "agent": "bob"}])
     do("bob", "memory.turn", loop=loop, slot="reviewer", outcome="approved")
     trap = create("bob", "trap", "soon over")
