@@ -143,9 +143,18 @@ impl ProjectContext {
         })
     }
 
-    /// Records a refusal that rests on something the kernel cannot see. If recording fails, returns
-    /// that error instead.
+    /// Records a refusal that was decided before the kernel was asked, unless it is on record. If
+    /// recording fails, returns that error instead. A person who has not authenticated is not asked
+    /// for a passphrase only to record a refusal.
     pub fn on_record(&self, command: &str, error: Error) -> Error {
+        let is_named = match self.principal() {
+            Some(Principal::User(_)) => self.client.get().is_some(),
+            Some(Principal::Agent(_) | Principal::System) => true,
+            None => false,
+        };
+        if !is_named || !error.is_unrecorded_refusal() {
+            return error;
+        }
         match self.client() {
             Ok(client) => error.recorded(&client, command),
             Err(other) => other,

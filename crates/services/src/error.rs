@@ -52,6 +52,8 @@ struct Parts {
     label: Option<&'static str>,
     /// Title and text for hosts that only show text; without them, message and hint are shown.
     wording: Option<(String, String)>,
+    /// Whether the trail has an entry about it.
+    is_on_record: bool,
     source: Option<Box<dyn std::error::Error + Send + Sync>>,
 }
 
@@ -66,6 +68,7 @@ impl Error {
             hint: None,
             label: None,
             wording: None,
+            is_on_record: false,
             source: None,
         }))
     }
@@ -221,10 +224,13 @@ impl Error {
         self
     }
 
-    /// The same error. A refusal is recorded in the caller's name, because it rests on something
-    /// that the kernel cannot see. If recording fails, returns that error instead.
+    /// The same error. A refusal that is not on record yet is recorded in the caller's name: it was
+    /// decided before the kernel was asked. If recording fails, returns that error instead.
     #[must_use]
-    pub fn recorded(self, client: &Client, command: &str) -> Self {
+    pub fn recorded(mut self, client: &Client, command: &str) -> Self {
+        if self.0.is_on_record {
+            return self;
+        }
         let kind = match self.0.kind {
             ErrorKind::Refused => OutsideKind::Denied,
             ErrorKind::Collision => OutsideKind::Collision,
@@ -232,9 +238,19 @@ impl Error {
             _ => return self,
         };
         match client.refuse(command, kind, self.0.rule, &self.0.message) {
-            EngineError::Refused(_) => self,
+            EngineError::Refused(_) => {
+                self.0.is_on_record = true;
+                self
+            }
             error => error.into(),
         }
+    }
+
+    /// Whether it is a refusal that the trail has no entry about.
+    pub fn is_unrecorded_refusal(&self) -> bool {
+        let is_refusal =
+            matches!(self.0.kind, ErrorKind::Refused | ErrorKind::Collision | ErrorKind::NotFound);
+        is_refusal && !self.0.is_on_record
     }
 
     /// The kind.
@@ -341,7 +357,9 @@ impl std::error::Error for Error {
 
 impl From<EngineError> for Error {
     fn from(source: EngineError) -> Self {
-        let error = Error::new(source.kind(), source.rule(), source.to_string());
+        let mut error = Error::new(source.kind(), source.rule(), source.to_string());
+        // The kernel records what it refuses.
+        error.0.is_on_record = matches!(source, EngineError::Refused(_));
         let error = match &source {
             EngineError::Refused(refusal) => match &refusal.details {
                 Details::Collisions(collisions) => {

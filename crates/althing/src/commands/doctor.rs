@@ -324,6 +324,11 @@ fn snapshots(project: &Project, engine: &Engine) -> Finding {
             "none can be used, so opening replays the whole trail",
             "The next commands write one.",
         ),
+        None if !list.is_empty() => Finding::note(
+            "snapshot",
+            format!("none of {} can be used, so opening replays the whole trail", list.len()),
+            "The next commands write one. If that does not help, delete the folder `snapshots`.",
+        ),
         None => Finding::good("snapshot", "none needed yet"),
     }
 }

@@ -17,7 +17,8 @@ use crate::surfaces;
 pub(crate) fn release(app: &App, args: &Release) -> Result<(), Error> {
     let project = app.project()?;
     let engine = project.engine()?;
-    let choice = Choice { names: &args.leases, all: args.all, literal: args.literal };
+    let command = if args.force { "lease.force" } else { "lease.release" };
+    let choice = Choice { names: &args.leases, all: args.all, literal: args.literal, command };
     let Some((client, mut chosen)) = choice.make(app, &project, &engine, args.force)? else {
         return nothing(app);
     };
@@ -46,7 +47,8 @@ pub(crate) fn renew(app: &App, args: &Renew) -> Result<(), Error> {
     let project = app.project()?;
     let ttl_s = args.ttl.as_deref().map(ttl_option).transpose()?;
     let engine = project.engine()?;
-    let choice = Choice { names: &args.leases, all: args.all, literal: args.literal };
+    let command = "lease.renew";
+    let choice = Choice { names: &args.leases, all: args.all, literal: args.literal, command };
     let Some((client, chosen)) = choice.make(app, &project, &engine, false)? else {
         return nothing(app);
     };
@@ -105,6 +107,8 @@ struct Choice<'a> {
     names: &'a [String],
     all: bool,
     literal: bool,
+    /// The command that is to be issued for each.
+    command: &'static str,
 }
 
 impl Choice<'_> {
@@ -117,7 +121,7 @@ impl Choice<'_> {
         force: bool,
     ) -> Result<Option<(Client, Vec<LeaseView>)>, Error> {
         let asker = project.asker()?;
-        if self.all && !force && is_stranger(engine, asker.as_ref())? {
+        if self.all && !force && is_unknown_agent(engine, asker.as_ref())? {
             return Ok(None);
         }
         let client = project.client(app, engine)?;
@@ -130,7 +134,9 @@ impl Choice<'_> {
         let mut found: Vec<LeaseView> = Vec::new();
         for name in self.names {
             let whose = (!force).then(|| client.principal());
-            for one in self.named(project, &live, name, whose)? {
+            let named = self.named(project, &live, name, whose);
+            let named = named.map_err(|error| error.recorded(&client, self.command))?;
+            for one in named {
                 if !found.iter().any(|lease| lease.lease == one.lease) {
                     found.push(one.clone());
                 }
@@ -175,7 +181,7 @@ impl Choice<'_> {
 }
 
 /// Whether an agent has neither been seen nor has a key here.
-fn is_stranger(engine: &Engine, asker: Option<&Principal>) -> Result<bool, Error> {
+fn is_unknown_agent(engine: &Engine, asker: Option<&Principal>) -> Result<bool, Error> {
     let Some(Principal::Agent(name)) = asker else { return Ok(false) };
     Ok(engine.world()?.state.agent(name).is_none())
 }

@@ -9,6 +9,7 @@ pub mod key;
 pub(crate) mod label;
 pub mod name;
 pub(crate) mod ordered;
+pub(crate) mod packed;
 pub mod principal;
 pub mod seconds;
 pub mod stream;

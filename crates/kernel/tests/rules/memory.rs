@@ -60,7 +60,8 @@ pub(crate) fn sound(world: &World) {
     });
     let image = world.state.image();
     assert_eq!(state.image(), image);
-    let restored = State::from_image(image.clone()).unwrap();
+    let stored = postcard::to_allocvec(&image).unwrap();
+    let restored = State::from_image(postcard::from_bytes(&stored).unwrap()).unwrap();
     assert_eq!(restored.image(), image);
     for state in [&state, &restored] {
         let memory = state.memory();

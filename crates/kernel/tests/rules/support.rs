@@ -320,7 +320,9 @@ impl World {
             panic!("{breach}: {:?}", self.entries[place]);
         });
         assert_eq!(replayed.image(), self.state.image());
-        let restored = State::from_image(self.state.image()).unwrap();
+        // In the form that snapshots have.
+        let stored = postcard::to_allocvec(&self.state.image()).unwrap();
+        let restored = State::from_image(postcard::from_bytes(&stored).unwrap()).unwrap();
         assert_eq!(format!("{restored:?}"), format!("{:?}", self.state));
     }
 

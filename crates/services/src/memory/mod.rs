@@ -115,6 +115,22 @@ impl Verb {
         }
     }
 
+    /// The command that a refusal of the verb is recorded under.
+    fn command(self) -> &'static str {
+        match self {
+            Verb::Work => "work.begin",
+            Verb::Context | Verb::Find | Verb::Get => self.tool(),
+            Verb::Create => "memory.create",
+            Verb::Update => "memory.update",
+            Verb::Transition | Verb::Harvest => "memory.move",
+            Verb::CompleteStep => "memory.step",
+            Verb::Remove => "memory.archive",
+            Verb::Coordinate | Verb::Dispatch => "memory.offer",
+            Verb::Loop => "memory.loop",
+            Verb::Sweep => "memory.sweep",
+        }
+    }
+
     /// A description for a model to read.
     pub fn description(self) -> &'static str {
         match self {
@@ -208,7 +224,7 @@ impl<'a> Verbs<'a> {
         let named = if says { args::with_request_id(given)? } else { Value::Null };
         let given = if says { &named } else { given };
         let looks = given.as_object().is_some_and(|given| verb.looks(given));
-        let recorded = |error| if looks { error } else { self.on_record(verb.tool(), error) };
+        let recorded = |error| if looks { error } else { self.on_record(verb.command(), error) };
         self.check_caller(&args::caller_arguments(verb, given)?).map_err(recorded)?;
         if verb != Verb::Context {
             warnings.extend(ignored_arguments::ignored(verb, given).map(Value::from));
@@ -228,7 +244,8 @@ impl<'a> Verbs<'a> {
             Verb::Loop => self.rounds(&args::read(verb, given)?, given),
             Verb::Sweep => self.sweep(&args::read(verb, given)?),
             Verb::Harvest => self.harvest(&args::read(verb, given)?),
-        }?;
+        }
+        .map_err(recorded)?;
         match answer.get_mut("warnings").and_then(Value::as_array_mut) {
             Some(list) => list.extend(warnings),
             None if warnings.is_empty() => {}

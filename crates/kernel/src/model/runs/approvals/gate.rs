@@ -30,6 +30,7 @@ pub struct Gate {
     /// The actor who ordered the action.
     pub asked_by: Actor,
     /// The command to carry out once approved, if there is one.
+    #[serde(with = "crate::values::packed")]
     pub request: Option<Request>,
     /// When it was triggered.
     pub at: Timestamp,

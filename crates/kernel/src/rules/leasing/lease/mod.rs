@@ -12,6 +12,7 @@ use std::sync::Arc;
 
 use crate::machine::state::{Deadline, State};
 use crate::machine::transaction::{DecisionError, Transaction};
+use crate::model::knowledge::records::kind::{Kind, RecordId};
 use crate::model::knowledge::records::view::MemoryReply;
 use crate::model::leasing::view::{Collision, LeaseView};
 use crate::protocol::command::Command;
@@ -72,6 +73,7 @@ pub(crate) fn grant(
         return Ok(Grant::Reused(id));
     }
     agent::not_revoked(tx.state(), &caller.principal)?;
+    known_plan(tx.state(), open)?;
     let workspace = session::ensure(tx, caller)?;
     let session = workspace.as_ref().and_then(|id| tx.state().sessions.get(id));
     if !open.replace && session.is_some_and(|session| session.leases >= PER_SESSION_MAX) {
@@ -110,6 +112,18 @@ pub(crate) fn grant(
     })?;
     give_way(tx, &lease, &others)?;
     Ok(Grant::Opened(lease))
+}
+
+/// Refuses a lease for a plan that does not exist. Any other task is the caller's own word.
+fn known_plan(state: &State, open: &Open) -> Result<(), Refusal> {
+    let named = open.task.as_ref().and_then(|task| task.as_str().parse::<RecordId>().ok());
+    match named.filter(|id| id.kind == Kind::Plan) {
+        Some(plan) if state.memory.record(plan).is_none() => {
+            let message = format!("there is no record {plan} ({})", plan.label());
+            Err(Refusal::not_found(Rule::RecordKnown, message))
+        }
+        _ => Ok(()),
+    }
 }
 
 /// Whether a request was made before.
