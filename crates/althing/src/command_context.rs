@@ -412,12 +412,16 @@ fn no_run() -> Error {
     Error::not_found("there is no active run, so there is no root").with_rule(Rule::RunNeeded)
 }
 
-/// The id that is meant; what fits none is taken as it is, if it could be an id at all.
+/// The id that is meant. Text that fits none is taken as it is if it could be an id, so that the
+/// kernel refuses it on record.
 fn named<T, E: std::fmt::Display>(
     naming: &Naming,
     text: &str,
     read: impl Fn(&str) -> Result<T, E>,
 ) -> Result<T, Error> {
     let meant = naming.find(text)?.unwrap_or(text);
-    read(meant).map_err(|error| Error::usage(format!("{text:?}: {error}")))
+    read(meant).map_err(|_| {
+        let name = althing_engine::screen::repeated(text);
+        Error::not_found(format!("nothing here is called {name:?}"))
+    })
 }

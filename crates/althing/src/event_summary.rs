@@ -156,7 +156,9 @@ fn of_runs(event: &Event) -> String {
         }
         Event::EnvelopeAttempted(body) => format!("{} attempt {}", body.envelope_id, body.attempt),
         Event::InboxTaken(body) => {
-            format!("{} envelopes, {} signals", body.envelopes.len(), body.signals.len())
+            let envelopes = counted(body.envelopes.len() as u64, "envelope", "envelopes");
+            let signals = counted(body.signals.len() as u64, "signal", "signals");
+            format!("{envelopes}, {signals}")
         }
         Event::PortRightCreated(body) => {
             format!("{} {} -> {}", word(&body.right_type), body.holder, body.target)

@@ -142,8 +142,7 @@ pub(crate) struct CapsuleWrite {
 #[derive(Debug, Args)]
 #[command(after_help = "\
 A brief has the task, the symbols it names, the capsules it builds on and where the invariants are.
-References that cannot be resolved are listed, and the exit code is 1 (3 if the project could not be
-read). The tokens of the brief are counted and logged.
+References that cannot be resolved are listed, and the exit code is 1. The tokens of the brief are counted and logged.
 
 Example:
   althing brief --task 3.2 --spec 'implement book diff' --symbols F12,C3 --capsules w2 \\

@@ -392,11 +392,11 @@ pub(crate) struct Claim {
 #[command(after_help = "\
 Examples:
   althing release 2t739p --as alice                by id, or a unique part of it
-  althing release src/parser --as alice            by what it covers
+  althing release src/parser --as alice            by what was claimed
   althing release --all --as alice
   althing release 2t739p --force --reason 'crashed yesterday' --user ada")]
 pub(crate) struct Release {
-    /// Claims, by lease id or by a surface they cover.
+    /// Claims, by lease id or by a surface just as it was claimed.
     #[arg(value_name = "LEASE", required_unless_present = "all")]
     pub(crate) leases: Vec<String>,
     /// All your claims.
@@ -419,7 +419,7 @@ pub(crate) struct Release {
 /// Arguments of `renew`.
 #[derive(Debug, Args)]
 pub(crate) struct Renew {
-    /// Claims, by lease id or by a surface they cover.
+    /// Claims, by lease id or by a surface just as it was claimed.
     #[arg(value_name = "LEASE", required_unless_present = "all")]
     pub(crate) leases: Vec<String>,
     /// All your claims.

@@ -248,7 +248,8 @@ Examples:
   althing workspace create --agent bob --directive 'Write the parser.' --authority src --as alice
   althing workspace create --agent bob --task parser --timeout 90m --as alice
   althing workspace create --agent bob --task parser --budget tokens=200k,cost=2.50 --as alice
-  althing workspace create --agent eve --role observer --global-trail --user ada")]
+  althing workspace create --agent eve --role observer --global-trail \\
+      --directive 'Watch the run.' --user ada")]
 pub(crate) struct WorkspaceCreate {
     #[command(flatten)]
     pub(crate) binding: Binding,

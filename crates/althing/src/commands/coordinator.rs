@@ -146,7 +146,7 @@ impl Terms {
 
     fn highway_words(&self) -> String {
         let gates: Vec<&str> = self.highway.effective.iter().map(|own| own.kind.as_str()).collect();
-        let preset = self.highway.preset.map_or("settings of its own", |preset| preset.as_str());
+        let preset = self.highway.preset.map_or("custom settings", |preset| preset.as_str());
         match gates.as_slice() {
             [] => format!("{preset}; nothing waits for people"),
             gates => format!("{preset}; people are asked about {}", gates.join(", ")),

@@ -249,7 +249,7 @@ fn wait(given: &str) -> Result<Option<Timeout>, Error> {
 
 fn show(context: &CommandContext<'_>, view: &HighwayView) -> Result<(), Error> {
     let out = context.out();
-    let preset = view.preset.map_or("settings of its own", |preset| preset.as_str());
+    let preset = view.preset.map_or("custom settings", |preset| preset.as_str());
     out.line(format!("highway     {preset}"))?;
     let row = |gate: GateType| {
         let found = view.effective.iter().find(|own| own.kind == gate);

@@ -118,7 +118,7 @@ fn list(context: &CommandContext<'_>) -> Result<(), Error> {
             ]
         })
         .collect();
-    context.out().table(&["USER", "STANDS", "MAY", "LET IN BY", "WHEN", "KEY"], &rows)
+    context.out().table(&["USER", "STATUS", "CAPABILITIES", "ADDED BY", "ADDED", "KEY"], &rows)
 }
 
 fn show(context: &CommandContext<'_>, user: UserId) -> Result<(), Error> {

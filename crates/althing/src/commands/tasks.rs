@@ -117,7 +117,9 @@ fn plan(context: &CommandContext<'_>, file: &Path) -> Result<(), Error> {
     }
     let Reply::Graph(planned) = reply else { return Err(Error::unexpected(&reply)) };
     let count = counted(planned.tasks.len() as u64, "task", "tasks");
-    context.out().line(format!("{} of {count}, to be approved", short(&planned.graph)))?;
+    context
+        .out()
+        .line(format!("planned graph {} with {count}, to be approved", short(&planned.graph)))?;
     let row = |(key, name): &(String, String)| {
         planned.tasks.get(key).map(|id| vec![key.clone(), short(id), name.clone()])
     };

@@ -71,7 +71,10 @@ pub(crate) fn run(app: &App, command: ViewCommand) -> Result<(), Error> {
 fn of_run(app: &App, args: &ViewRun) -> Result<(), Error> {
     let looked = Looked::at(app, args.file.as_deref())?;
     let run = meant(looked.context.as_ref(), args.id.as_deref())?;
-    let digest = runs::run(&looked.source, &looked.scope, run.as_ref())?;
+    let mut digest = runs::run(&looked.source, &looked.scope, run.as_ref())?;
+    if let Some(context) = &looked.context {
+        digest.runs_until(context.now());
+    }
     if app.out.json {
         return app.out.value(&digest);
     }

@@ -30,8 +30,9 @@ pub(crate) fn measure(sizes: &[(usize, usize)]) -> Result<Vec<Measured>, Error> 
 /// One line per size.
 pub(crate) fn line(measured: &Measured) -> String {
     let Measured { workers, waves, .. } = measured;
+    let word = if *waves == 1 { "wave: " } else { "waves:" };
     format!(
-        "{workers:>2} workers x {waves:>2} waves: {:>8} -> {:>6} tokens ({})",
+        "{workers:>2} workers x {waves:>2} {word} {:>8} -> {:>6} tokens ({})",
         measured.restated_tokens(),
         measured.frugal_tokens(),
         measured.change()

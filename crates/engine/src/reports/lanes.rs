@@ -26,7 +26,7 @@ pub struct Lane {
     pub parent: Option<String>,
     /// Its role.
     pub role: String,
-    /// The agent it was created for.
+    /// The agent that works in it, or did last.
     pub agent: Option<String>,
     /// Name of its task.
     pub task: Option<String>,
@@ -85,6 +85,16 @@ impl Lanes {
     pub(super) fn step(&mut self, row: &Row<'_>, id: &str, to: &str) {
         if let Some(lane) = self.lane(id) {
             lane.steps.push(Step { at: row.at, state: to.to_owned() });
+        }
+    }
+
+    /// Notes the agent that a workspace was moved to.
+    pub(super) fn migrated(&mut self, body: &Value) {
+        let (Some(id), agent) = (text(body, "workspace_id"), text(body, "new_agent")) else {
+            return;
+        };
+        if let Some(lane) = self.lane(id) {
+            lane.agent = agent.map(str::to_owned);
         }
     }
 

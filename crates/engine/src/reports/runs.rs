@@ -45,7 +45,7 @@ pub struct RunDigest {
     pub last_at: Timestamp,
     /// How it ended, if it has.
     pub ended: Option<String>,
-    /// Time from its beginning to its last entry.
+    /// Time from its beginning to its last entry, or until now while it runs.
     pub wall: Span,
     /// Number of its entries.
     pub entries: u64,
@@ -88,6 +88,15 @@ pub struct RunDigest {
     /// Its workspaces, the root first; only in the report of one run.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub lanes: Vec<Lane>,
+}
+
+impl RunDigest {
+    /// Counts the time of a run that goes on until now instead of its last entry.
+    pub fn runs_until(&mut self, now: Timestamp) {
+        if self.ended.is_none() {
+            self.wall = now.since(self.started_at);
+        }
+    }
 }
 
 /// Whether a kind of event is a refusal. A person whose command was refused did nothing.
@@ -188,6 +197,11 @@ impl Reading {
         match &*row.kind {
             "workspace_created" => self.workspace(row),
             "workspace_state_changed" => self.step(row),
+            "migration_completed" => {
+                if let Some(lanes) = &mut self.lanes {
+                    lanes.migrated(&row.body());
+                }
+            }
             "checkpoint_created" => self.checkpoint(row),
             "meter.reported" => self.usages.take(row, &row.body()),
             "gate_triggered" => self.gate(&row.body()),

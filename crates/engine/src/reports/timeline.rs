@@ -129,6 +129,7 @@ impl<'a> Reading<'a> {
                 let body = row.body();
                 self.lanes.step(row, id, text(&body, "to_state").unwrap_or_default());
             }
+            "migration_completed" => self.lanes.migrated(&row.body()),
             "checkpoint_created" => {
                 self.usages.take(row, &row.body());
                 self.lanes.checkpoint(row, id);

@@ -70,7 +70,7 @@ rules! {
         => "Name somebody else; `althing workspace show` shows the owner.";
     Capability "W-USER-41":
         "A person needs a capability for what they do: for the workspaces they own, or for all."
-        => "Ask the owner, or a person whose capability ends in `_any`: see `althing users show ID`.";
+        => "Ask the owner, or a person who holds one of the capabilities named: `althing users show ID`.";
     GrantHeld "W-USER-42":
         "Nobody grants a capability they do not hold, and an implicit capability cannot be revoked."
         => "Look at `althing users show ID`; ask somebody who holds it.";
@@ -187,8 +187,7 @@ rules! {
         => "Pass `--as NAME` (or set ALTHING_AGENT), a different name for each agent; people pass `--user NAME`.";
     NotFound "A-USE-05":
         "The object of a command or query must exist."
-        => "Check the name: `althing claims`, `althing workspace tree`, `althing task list` and `althing \
-        trail` show what there is.";
+        => "Check the name: `althing status` and the list command of that kind of object show what there is.";
     NoSecrets "A-USE-06":
         "Text that looks like a secret is not put on the trail, where it would stay."
         => "Take the secret out and ask again; name where it is kept instead.";
@@ -276,7 +275,8 @@ rules! {
         => "Leave it out, or emit `blocked`.";
     OwnWorkspace "W-WS-02":
         "An agent acts in the workspaces it is bound to, and in no others."
-        => "Name one of your own with `--workspace`; `althing workspace list --as NAME` shows them.";
+        => "Name one of your own with `--workspace` (`althing workspace list --as NAME` shows them); the coordinator \
+        gives you one with `althing task assign` or `althing workspace create`.";
     StateAllows "W-WS-21":
         "A workspace makes only the transitions of its state table."
         => "See its state with `althing workspace show ID`, and make one of the allowed transitions.";
