@@ -176,6 +176,23 @@ fn every_setting_has_a_reader() {
         let used = settings.matches(&format!("file.{key}")).count();
         assert!(used > 0, "the setting {key} is read by nobody");
     }
+    // What is gathered must also be used by something else than the settings themselves.
+    let gathered = settings.split("struct Settings {").nth(1).unwrap().split("\n}").next().unwrap();
+    let fields = gathered.lines().filter_map(|line| line.trim().strip_prefix("pub(crate) "));
+    let fields: Vec<&str> =
+        fields.filter_map(|line| line.split_once(':').map(|(name, _)| name)).collect();
+    assert!(fields.len() >= 4, "{fields:?}");
+    let others: Vec<(PathBuf, String)> = files("rs")
+        .into_iter()
+        .filter(|(path, _)| {
+            let path = path.to_string_lossy();
+            path.contains("crates/althing/src") && !path.ends_with("/settings.rs")
+        })
+        .collect();
+    for field in fields {
+        let used = others.iter().any(|(_, text)| text.contains(&format!("settings.{field}")));
+        assert!(used, "the setting {field} is gathered and used by nobody");
+    }
 }
 
 /// A budget, so that growth is a decision.

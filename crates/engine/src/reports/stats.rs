@@ -248,7 +248,11 @@ impl TrailStats {
     }
 
     /// Statistics of a project's trail, from what a viewer may read.
-    pub fn of(&self, engine: &crate::Engine, viewer: Viewer<'_>) -> Result<Stats, EngineError> {
+    pub fn of(
+        &self,
+        engine: &crate::engine::Engine,
+        viewer: Viewer<'_>,
+    ) -> Result<Stats, EngineError> {
         let source = Source::Project(engine.clone());
         self.check()?;
         // Entries appended during the count are left out.

@@ -10,8 +10,8 @@ use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess,
 use serde_json::Value;
 
 use super::{FINDINGS_MAX, Finding, Screening, repeated, scan_leaks, scan_named};
-use crate::blobs::Blobs;
 use crate::error::EngineError;
+use crate::store::blobs::Blobs;
 
 /// The largest stored content that is looked through, in bytes.
 pub const CONTENT_BYTES_MAX: u64 = 1 << 20;

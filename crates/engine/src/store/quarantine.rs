@@ -57,7 +57,7 @@ impl Quarantine {
 
     /// A folder for files quarantined for a reason, which is part of its name.
     pub(crate) fn of(home: &Home, why: &str) -> Result<Self, EngineError> {
-        let stamp = crate::Clock::now(&crate::SystemClock).micros();
+        let stamp = crate::clock::Clock::now(&crate::clock::SystemClock).micros();
         let folder = home.quarantine().join(format!("{why}-{stamp}"));
         std::fs::create_dir_all(&folder).map_err(EngineError::file("create", &folder))?;
         Ok(Quarantine(folder))

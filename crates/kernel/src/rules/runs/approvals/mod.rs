@@ -66,7 +66,7 @@ fn unasked(state: &State) -> Vec<TaskId> {
 /// Checks whether a caller may change the approval settings: people with the permission, or the
 /// coordinator if there are no users.
 pub(crate) fn may_configure(state: &State, caller: &Caller) -> Result<(), Refusal> {
-    use crate::capability::{Permission, may};
+    use crate::rules::identity::capability::{Permission, may};
     match &caller.principal {
         crate::values::principal::Principal::User(user) => {
             may(state, user, Permission::CreateWorkspace, None)
