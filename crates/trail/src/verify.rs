@@ -366,7 +366,7 @@ impl Verifier {
         });
         let audited = self.auditor.audit(entries, request);
         let audited = audited.map_err(|(place, breach)| (place, Fault::from(breach)))?;
-        // What fell due was asked for by nobody, and a command by one request.
+        // Entries of a deadline carry no request, and those of a command carry one.
         let own = place.filter(|_| audited.by.is_some());
         let mut requests = requests.iter().take(audited.entries).enumerate();
         let stray = requests.find(|(at, asked)| asked.is_some() && Some(*at) != own);

@@ -38,7 +38,7 @@ pub enum Report {
 }
 
 impl Worktree {
-    /// Finds the worktree at a path, or says why that is none to be read.
+    /// Opens the worktree at a path, or returns why it cannot be read.
     pub fn open(project: &Path, path: &str, author: &str) -> Result<Self, String> {
         let path = Path::new(path);
         if !path.is_absolute() {

@@ -22,7 +22,7 @@ pub(crate) const REMEMBERED_KINDS: Choices =
     Choices(|| REMEMBERED.iter().map(|kind| kind.as_str()).collect());
 /// The states of all kinds.
 pub(crate) const STATES: Choices = Choices(states);
-/// The same, with what is no state and can be told as well.
+/// The states, and `progress`, which is reported like a state.
 pub(crate) const STEPS: Choices = Choices(|| {
     let mut steps = states();
     steps.push("progress");

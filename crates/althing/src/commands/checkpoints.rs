@@ -75,7 +75,8 @@ fn create(context: &CommandContext<'_>, args: CheckpointCreate) -> Result<(), Er
     context.out().say(&format!("{sort} checkpoint {} of {}", made.checkpoint, made.workspace))
 }
 
-/// Only what a final checkpoint names is merged. Whoever named a file before may have meant it to be.
+/// Notes files of earlier checkpoints that the final one leaves out: only files that the final
+/// checkpoint names are merged.
 fn note_left_out(context: &CommandContext<'_>, made: &CheckpointView) -> Result<(), Error> {
     let earlier = context.checkpoints(&made.workspace)?;
     let named = |path: &FilePath| made.files_changed.iter().any(|file| file.path == *path);

@@ -108,7 +108,7 @@ fn check(folder: &Path, command: &str, limit: Duration) -> Result<Checked, Error
     drop(shell);
     let printed = Printed::listen(reader);
     let ended = wait(&mut child, started, limit).map_err(|error| cannot(&error))?;
-    // Whoever still holds its output was left behind by it, and does not go on without it.
+    // A process that still holds its output was left behind by the check and is ended too.
     if ended.is_none() || !printed.is_all(LAST_WORDS) {
         end_group(&mut child);
         printed.is_all(LAST_WORDS);
@@ -149,7 +149,7 @@ impl Printed {
                     kept.drain(..old);
                 }
             }
-            // Whoever asked may have stopped waiting.
+            // The caller may have stopped waiting.
             let _ = say.send(());
         });
         Printed { kept, over }

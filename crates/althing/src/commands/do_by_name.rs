@@ -56,8 +56,8 @@ fn list(app: &App) -> Result<(), Error> {
     app.out.table(&[whole("NAME"), whole("SORT"), free_text("DOES")], &rows)
 }
 
-/// Reads a request. Who asks whether something is free means: free for them. Who begins a run means
-/// the deployment model of the project.
+/// Reads a request. `lease.check` without a holder asks for the caller; `run.start` without a
+/// deployment model takes that of the project.
 pub(super) fn read_request(project: &Project, name: &str, args: &str) -> Result<Request, Error> {
     let read = api::read(name, args);
     let mut request = read.map_err(|error| too_large(error, args.len()))?;

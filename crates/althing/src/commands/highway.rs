@@ -75,7 +75,7 @@ pub(crate) fn escalations(app: &App, args: EscalationArgs) -> Result<(), Error> 
 
 /// Prints who is asked to answer an escalation, if anybody is.
 pub(super) fn say_waiting(context: &CommandContext<'_>, id: &SignalId) -> Result<(), Error> {
-    // Whoever asks may not be the one to see all that waits; it is their own signal.
+    // A caller sees their own signal, even if they may not see everything that waits.
     let all = context.engine()?.ask_as(&Query::EscalationList(EscalationList::default()), None)?;
     let Answer::Escalations(open) = all else { return Ok(()) };
     let Some(own) = open.into_iter().find(|open| open.escalation == *id) else { return Ok(()) };

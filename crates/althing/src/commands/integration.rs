@@ -54,7 +54,7 @@ fn accept(
     args: IntegrateAccept,
 ) -> Result<Outcome, Error> {
     let commands = commands(context, &args.findings, "integration.decide")?;
-    // Whoever it is shows that first; checks may take long.
+    // The caller authenticates first, because checks may take long.
     let client = context.client()?;
     let merged = args.merged.as_deref().map(merged).transpose()?;
     let checked = match commands.as_slice() {
@@ -154,7 +154,7 @@ fn commands(
         if let Some(Asker::User(_)) = settings.asker()? {
             return Ok(Vec::new());
         }
-        let message = "no person says that checks are left out";
+        let message = "only a person may leave checks out, with `--user NAME`";
         return Err(Error::refused(Rule::ChecksStay, message).recorded(&context.client()?, order));
     }
     Ok(settings.checks.value.iter().chain(&findings.checks).cloned().collect())

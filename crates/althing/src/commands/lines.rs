@@ -201,7 +201,7 @@ impl Printer {
                 if is_question {
                     written(out.flush())?;
                 }
-                // Whoever waits for the answer waits only as long as it lives.
+                // The answer is waited for only while its sender lives.
                 let _ = asked.map(|asked| asked.send(()));
                 next = receive.try_recv().ok();
             }

@@ -14,7 +14,7 @@ pub(crate) fn run(app: &App, args: &Mcp) -> Result<(), Error> {
     if project.settings.user.value.is_some() {
         return Err(Error::usage("people do not act through hosts; leave --user out"));
     }
-    // Whoever calls it by its old name finds files where they always were.
+    // Called by its old name, it keeps the files where they always were.
     let setup = project.setup(args.drop_in);
     let dialect = match args.dialect {
         McpDialect::Frugal => frugal::dialect(ledger(&project)?),

@@ -96,7 +96,7 @@ fn given_or_own(context: &CommandContext<'_>, given: Option<String>) -> Result<H
     }
 }
 
-/// The same for those who act: whoever is set to be somebody is that one.
+/// The HAID of a caller who changes something: an agent set with `--as` or ALTHING_AGENT comes first.
 fn given_or_set(context: &CommandContext<'_>, given: Option<String>) -> Result<Haid, Stop> {
     let set = match (&given, context.project.asker()?) {
         (None, Some(Principal::Agent(name))) => Haid::of_agent(name.as_str()),
@@ -146,7 +146,7 @@ fn check(mut args: Args) -> Result<String, Stop> {
     let haid = needed(args.next())?;
     args.end()?;
     let context = context()?;
-    // Whoever is revoked takes those along that it started.
+    // Revoking an agent also revokes the agents that it started.
     if let Some(root) = haid.role().and_then(|_| Haid::new(haid.root()).ok())
         && entry(&context, &root)?.is_some_and(|root| root.status != Standing::Active)
     {

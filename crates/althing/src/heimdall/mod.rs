@@ -187,7 +187,7 @@ pub(crate) fn main(tool: Tool, given: Vec<OsString>) -> ExitCode {
     let mut stdout = std::io::stdout();
     // Files may have been written into and arguments may hold anything; a terminal would act on it.
     let written = stdout.write_all(plain(&out).as_bytes()).and_then(|()| stdout.flush());
-    // There is nowhere left to say that nobody can be told.
+    // If standard error cannot be written either, nothing is left to report it on.
     let _ = std::io::stderr().write_all(plain(&err).as_bytes());
     match written {
         // A reader that went away is no failure of ours.

@@ -42,7 +42,7 @@ fn whole() -> Result<String, Stop> {
     let mut input = std::io::stdin().lock();
     let read = (&mut input).take(most).read_to_end(&mut text);
     read.map_err(|error| Stop::error(1, format!("cannot read standard input: {error}")))?;
-    // Whoever writes the rest is not left with a broken pipe.
+    // Reads to the end, so that the writer does not get a broken pipe.
     let _ = std::io::copy(&mut input, &mut std::io::sink());
     let (report, message) = report(&text);
     let line = format!("{}\n", report.line());

@@ -50,16 +50,16 @@ pub(crate) struct Planning {
     begins: bool,
 }
 
-/// How the files are.
+/// The condition of the files.
 #[derive(Default)]
 pub(crate) struct Report {
-    /// How many there are to be.
+    /// The number of files there should be.
     pub(crate) files: usize,
-    /// Those somebody wrote into.
+    /// Files that somebody edited.
     pub(crate) edited: Vec<String>,
-    /// Those that do not say what is true now; the next command sees to them.
+    /// Outdated files; the next command writes them again.
     pub(crate) behind: Vec<String>,
-    /// Those that nothing in the trail stands behind.
+    /// Files that follow from nothing in the trail.
     pub(crate) unknown: Vec<String>,
     /// Paths that cannot be used because something else is in the place of the file, and why.
     pub(crate) blocked: Vec<String>,
@@ -102,7 +102,7 @@ impl Planning {
         Planning { root, records, begins: false }
     }
 
-    /// The same for those who always find files: the first change that is recorded begins them.
+    /// The same for tools that always wrote files: the first recorded change creates them.
     pub(crate) fn beginning(self) -> Self {
         Planning { begins: true, ..self }
     }
@@ -202,7 +202,7 @@ impl Planning {
         let mut log = engine.reader()?;
         let generation = log.generation().map_err(engine_failure)?;
         let mark = self.records.mark().unwrap_or_default();
-        // Whoever deleted a folder wants it back whole.
+        // A deleted folder is written again as a whole.
         let there = FOLDERS.iter().all(|folder| self.root.join(folder).is_dir());
         let goes_on = there && mark.generation == generation && mark.seq <= world.seq();
         let from = if goes_on { mark.seq } else { 0 };
@@ -271,7 +271,7 @@ impl Planning {
         Ok(())
     }
 
-    /// How the files are. This changes nothing.
+    /// The condition of the files. This changes nothing.
     pub(crate) fn look(&self, engine: &Engine) -> Result<Report, Error> {
         let world = engine.world()?;
         let mut report = Report::default();

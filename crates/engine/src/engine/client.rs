@@ -91,7 +91,7 @@ impl Client {
         Client { brought, ..self }
     }
 
-    /// Who it is.
+    /// The caller's name.
     pub fn principal(&self) -> &Principal {
         self.credential.principal()
     }

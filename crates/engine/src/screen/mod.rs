@@ -216,7 +216,7 @@ struct Found<'a> {
 
 impl Found<'_> {
     fn note(&mut self, layer: Layer, what: &'static str, (start, end): (usize, usize)) {
-        // What is looked at may end within a character.
+        // A place may end within a character.
         let Some(secret) = self.text.get(start..end) else { return };
         let excerpt =
             if layer == Layer::Path { shortened(secret) } else { described(what, secret) };

@@ -60,7 +60,7 @@ impl Transaction<'_> {
         self.set_time();
         self.cause = None;
         let arrived = self.arrive(caller, command);
-        // Whoever arrived has arrived, whatever becomes of the command.
+        // The arrival of the caller stays on record even if the command is refused.
         let before = self.made.len();
         let result = match arrived.and_then(|()| commands::carry_out(self, caller, command)) {
             Ok(reply) => Ok(reply),

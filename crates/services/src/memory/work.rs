@@ -373,7 +373,7 @@ fn next_steps(
         facade.next(Verb::Find.tool(), find, "to see who holds what there");
     }
     if present.state.memory().is_empty() {
-        // What it would say has to be known.
+        // The suggestion needs the text of the task.
         if let Some(text) = args.task.as_deref() {
             let create = json!({ "entity": "plan", "data": { "text": text } });
             facade.next(Verb::Create.tool(), create, "to tell others what you work on");

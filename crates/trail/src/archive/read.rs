@@ -77,7 +77,11 @@ fn uncompress(
         && lines.len() as u64 == segment.count
         && range == (Some(segment.range.from), Some(segment.range.to))
         && lines.is_sorted_by(|a, b| a.0 < b.0);
-    if fits { Ok(Uncompressed { text, lines }) } else { Err(wrong("they are not what is said")) }
+    if fits {
+        Ok(Uncompressed { text, lines })
+    } else {
+        Err(wrong("their size, number or range is not that of the manifest"))
+    }
 }
 
 /// An open archive.
@@ -274,6 +278,6 @@ pub fn check_files(
     if Blob::from_digest(content.finalize().into()) == lines.manifest.content {
         Ok(Checked { archive_record: archive_record.clone(), manifest: lines.manifest })
     } else {
-        Err(damaged(*number, "its lines are not those its manifest tells of"))
+        Err(damaged(*number, "its lines are not those of its manifest"))
     }
 }

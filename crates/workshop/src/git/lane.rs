@@ -124,13 +124,13 @@ impl Git {
         let draft = self.draft(&scratch)?;
         let taken = draft.take(wanted)?;
         if !draft.differs()? {
-            // Whoever was killed after the commit left an index that would undo it.
+            // A process killed after the commit left an index that would undo it.
             self.run(&["reset", "--quiet", "--mixed"], None, b"")?;
             return Ok(Kept { commit: None, files: 0, taken });
         }
         let commit = draft.commit(message, None)?;
         let old = draft.parent.clone().unwrap_or_else(|| "0".repeat(commit.len()));
-        // Whoever committed in between keeps what they committed: then this fails.
+        // This fails if somebody committed in between, so that their commit stays.
         self.run(&["update-ref", "-m", "lane harvested", "HEAD", &commit, &old], None, b"")?;
         self.run(&["reset", "--quiet", "--mixed"], None, b"")?;
         let listed = match &draft.parent {

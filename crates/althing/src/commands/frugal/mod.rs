@@ -260,7 +260,8 @@ pub(crate) fn shims(app: &App, args: &ShimsArgs) -> Result<(), Error> {
         .map(|(path, fate)| json!({ "path": path.to_string_lossy(), "fate": fate }))
         .collect();
     if !foreign.is_empty() {
-        let message = format!("left alone, being other files: {}", foreign.join(", "));
+        let message =
+            format!("not overwritten, because they are not Althing's: {}", foreign.join(", "));
         let failure = Error::refused(althing_kernel::Rule::Usage, message);
         return Err(failure
             .with(json!({ "names": rows }))
