@@ -1,6 +1,7 @@
 //! The part of `althing status` about the current run.
 
 use althing_engine::trail_query::TrailQuery;
+use althing_kernel::approvals::view::HighwayView;
 use althing_kernel::query::{EscalationList, RunView, TaskList, WorkspaceList};
 use althing_kernel::workspace::Status;
 use althing_kernel::workspace::view::WorkspaceView;
@@ -28,6 +29,8 @@ pub(super) struct Summary {
     /// How many tasks of this run there are, by state.
     tasks: BTreeMap<&'static str, usize>,
     blocked: Vec<Blocked>,
+    /// The approval settings, and who chose them.
+    highway: HighwayView,
     /// Open gates.
     gates: Waiting,
     /// Open escalations.
@@ -98,7 +101,8 @@ impl Summary {
         let asked = highway::waiting(context, EscalationList::default())?;
         let asked = asked.iter().map(|open| (open.owner.to_string(), open.since));
         let escalations = Waiting::of(asked);
-        Ok(Some(Summary { run, workspaces, tasks, blocked, gates, escalations }))
+        let highway = highway::settings(context)?;
+        Ok(Some(Summary { run, workspaces, tasks, blocked, highway, gates, escalations }))
     }
 
     pub(super) fn print(&self, context: &CommandContext<'_>) -> Result<(), Error> {
@@ -111,6 +115,10 @@ impl Summary {
         }
         for line in room_lines(self.run.limits.as_ref(), &self.run.room) {
             out.fact("room: ", 6, &line)?;
+        }
+        match highway::unanswered(&self.highway).as_slice() {
+            [] => out.line("gates: none; nothing waits for people".to_owned())?,
+            lines => lines.iter().try_for_each(|line| out.fact("gates: ", 7, line))?,
         }
         let gates = ("gate waits for a person", "gates wait for people");
         self.gates.print(context, gates, "althing gate list")?;

@@ -119,7 +119,7 @@ fn guard(state: &State, stop: &Stop) -> Option<(GateId, Arc<ClosedGate>)> {
 pub(crate) fn unanswered(gate: &GateId) -> String {
     format!(
         "nobody answered at gate {gate} in time, so this was rejected; ask people again with \
-         `althing gate ask {gate}`, or have one of them order it"
+         `althing gate ask {gate}`, or have a person order it"
     )
 }
 
