@@ -113,8 +113,10 @@ fn no_agent_gets_past_people_who_do_not_answer() {
     tries("deputy", &gate, "W-HH-06");
     stopped(&project, "lead", &["gate", "ask", &gate], "W-ROLE-04");
     // To ask again is to ask a person again, at a new gate.
-    let said = project.ok(&["task", "show", "parser"]).out;
-    assert!(said.contains("draft"), "{said}");
+    let said = project.ok(&["status"]).out;
+    assert!(said.contains("1 gate was rejected since nobody answered"), "{said}");
+    assert_eq!(project.json(&["status"])["run"]["unanswered"], 1);
+    assert!(project.ok(&["gate", "list"]).err.contains("`althing gate ask GATE`"));
     let again = project.json(&["gate", "ask", &gate, "--as", "deputy"]);
     assert_eq!(
         (&again["asks_again"], &again["fallback"]),

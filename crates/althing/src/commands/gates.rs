@@ -47,7 +47,8 @@ pub(crate) fn run(app: &App, command: GateCommand) -> Result<Outcome, Error> {
     let context = CommandContext::open(app)?;
     let done = match command {
         GateCommand::List(args) if args.watch => watch(&context, &args),
-        GateCommand::List(args) => print(&context, &gates(&context, &args)?),
+        GateCommand::List(args) => print(&context, &gates(&context, &args)?)
+            .and_then(|()| if args.all { Ok(()) } else { note_unanswered(&context) }),
         GateCommand::Show(args) => {
             let gate = find(&context, &args.id)?;
             if context.out().json {
@@ -132,6 +133,26 @@ pub(super) fn open(context: &CommandContext<'_>) -> Result<Vec<GateView>, Error>
         Answer::Gates(gates) => Ok(gates),
         other => Err(Error::unexpected(&other)),
     }
+}
+
+/// The gates that nobody answered in time, about which people can be asked again.
+pub(super) fn unanswered(context: &CommandContext<'_>) -> Result<Vec<GateView>, Error> {
+    let mut found = all(context)?;
+    found.retain(|gate| gate.can_ask_again);
+    Ok(found)
+}
+
+/// Says that gates were not answered in time, and how to ask again.
+fn note_unanswered(context: &CommandContext<'_>) -> Result<(), Error> {
+    let count = unanswered(context)?.len() as u64;
+    if count > 0 && !context.out().json {
+        let gates = counted(count, "gate was", "gates were");
+        context.out().note(format!(
+            "{gates} rejected since nobody answered: see `althing gate list --all`; \
+             `althing gate ask GATE` asks again"
+        ));
+    }
+    Ok(())
 }
 
 fn all(context: &CommandContext<'_>) -> Result<Vec<GateView>, Error> {

@@ -33,6 +33,8 @@ pub(super) struct Summary {
     highway: HighwayView,
     /// Open gates.
     gates: Waiting,
+    /// How many gates were rejected because nobody answered, and can be asked again.
+    unanswered: u64,
     /// Open escalations.
     escalations: Waiting,
 }
@@ -96,13 +98,23 @@ impl Summary {
         let blocked = live.into_iter().filter(|view| view.status == Status::Blocked);
         let tasks = tasks(context, &run.root)?;
         let blocked = blocked.map(|view| Blocked::of(context, view)).collect::<Result<_, _>>()?;
-        let gates = gates::open(context)?;
-        let gates = Waiting::of(gates.iter().map(|gate| (gate.owner.to_string(), gate.since)));
+        let open = gates::open(context)?;
+        let waiting = Waiting::of(open.iter().map(|gate| (gate.owner.to_string(), gate.since)));
         let asked = highway::waiting(context, EscalationList::default())?;
         let asked = asked.iter().map(|open| (open.owner.to_string(), open.since));
         let escalations = Waiting::of(asked);
+        let unanswered = gates::unanswered(context)?.len() as u64;
         let highway = highway::settings(context)?;
-        Ok(Some(Summary { run, workspaces, tasks, blocked, highway, gates, escalations }))
+        Ok(Some(Summary {
+            run,
+            workspaces,
+            tasks,
+            blocked,
+            highway,
+            gates: waiting,
+            unanswered,
+            escalations,
+        }))
     }
 
     pub(super) fn print(&self, context: &CommandContext<'_>) -> Result<(), Error> {
@@ -122,6 +134,14 @@ impl Summary {
         }
         let gates = ("gate waits for a person", "gates wait for people");
         self.gates.print(context, gates, "althing gate list")?;
+        if self.unanswered > 0 {
+            let gates = counted(self.unanswered, "gate was", "gates were");
+            let words = format!(
+                "{gates} rejected since nobody answered; see `althing gate list --all`, and ask again \
+                 with `althing gate ask GATE`"
+            );
+            out.wrapped(0, Tone::Warn, &words)?;
+        }
         let asked = ("agent needs a person", "agents need people");
         self.escalations.print(context, asked, "althing escalations")?;
         let naming = context.workspace_naming()?;
