@@ -160,6 +160,12 @@ fn run_page(name: &str, least: usize) {
             project.login(user.split(' ').next().unwrap());
             continue;
         }
+        if step.command.contains("UNANSWERED") {
+            let all = project.json(&["gate", "list", "--all"]);
+            let gate = all.as_array().unwrap().iter().find(|gate| gate["can_ask_again"] == true);
+            let id = gate.unwrap()["gate"].as_str().unwrap();
+            step.command = step.command.replace("UNANSWERED", id);
+        }
         for (placeholder, list, field) in [
             ("ESCALATION", &["escalations"][..], "escalation"),
             ("GATE", &["gate", "list"][..], "gate"),

@@ -29,6 +29,7 @@ mod mcp_sdks;
 mod mcp_tools;
 mod memory;
 mod memory_lanes;
+mod no_way_around;
 mod pages;
 mod parsers;
 mod people;

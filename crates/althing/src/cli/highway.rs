@@ -15,7 +15,8 @@ use super::read::{text, user, word};
 #[derive(Debug, Args)]
 #[command(after_help = "\
 A gate holds something until a person approves it: plans by default, and whatever `althing highway`
-sets. Answers need the person's passphrase. If nobody answers in time, the gate's fallback applies.
+sets. Answers need the person's passphrase. If nobody answers in time, what waits is rejected: it
+stays where it is, and `gate ask` asks again. Only a person can choose another fallback.
 
 Examples:
   althing gate list
@@ -23,7 +24,8 @@ Examples:
   althing gate approve --user ada                  the first one in ada's queue
   althing gate approve 8fk2md 02xj4s --user ada
   althing gate reject 8fk2md --reason 'out of scope' --user ada
-  althing gate modify 8fk2md --name 'Parser, without macros' --user ada")]
+  althing gate modify 8fk2md --name 'Parser, without macros' --user ada
+  althing gate ask 8fk2md --as lead                nobody answered in time")]
 pub(crate) struct GateArgs {
     #[command(subcommand)]
     pub(crate) command: GateCommand,
@@ -41,8 +43,8 @@ Example:
     Show(OneGate),
     /// Approve what waits.
     #[command(after_help = "\
-Without GATE, the first one in your own queue is meant. A gate whose fallback is the coordinator is
-approved by the coordinator, once its time is over; `gate list` shows it.
+Without GATE, the first one in your own queue is meant. If a person chose that unanswered gates are
+left to the coordinator, it approves them once their time is over; `gate list` shows them.
 
 Examples:
   althing gate approve --user ada
@@ -59,6 +61,14 @@ Examples:
     Reject(GateAnswer),
     /// Approve it with changes.
     Modify(Box<GateModify>),
+    /// Ask people again about what nobody answered in time.
+    #[command(after_help = "\
+It waits at a new gate, as it was ordered. Whoever ordered it can ask again, the coordinator, and
+people who may answer there. `gate list --all` shows gates that nobody answered.
+
+Example:
+  althing gate ask 8fk2md --as lead")]
+    Ask(OneGate),
 }
 
 /// Arguments of `gate list`.
@@ -249,6 +259,8 @@ pub(crate) struct OneEscalation {
 Gates: task_approval, workspace_create, envelope_delivery, integration, conflict_resolution,
 workspace_abort. Presets: `autonomous` (plans wait 30 s, then go on), `supervised` (plans and merges
 wait 15 min, then the coordinator decides), `gated` (everything waits for a person, however long).
+By default plans wait 15 min and are rejected if nobody answers. If people have signed up, only they
+can choose that unanswered gates are approved or left to the coordinator; who did is shown.
 
 Examples:
   althing highway show

@@ -56,8 +56,9 @@ Example:
 #[derive(Debug, Args)]
 #[command(after_help = "\
 A taxonomy adds roles and message types for this run; `althing do --schema run.start` shows its
-form. If people have signed up, plans wait 15 minutes for approval unless --highway says otherwise;
-`althing highway set` changes that later.
+form. If people have signed up, plans wait 15 minutes for approval and are rejected if nobody answers.
+A person can choose otherwise with --highway, or later with `althing highway set`; agents cannot.
+Without people nothing waits; once somebody signs up, plans do.
 
 Examples:
   althing coordinator start --as alice
@@ -78,7 +79,8 @@ pub(crate) struct CoordinatorStart {
     /// Additional roles and message types, from a .json or .toml file.
     #[arg(long, value_name = "FILE")]
     pub(crate) taxonomy: Option<PathBuf>,
-    /// The decisions that people are asked about: autonomous, supervised, gated, or off.
+    /// The decisions that people are asked about: autonomous, supervised, gated, or off. All but
+    /// gated need a person who chooses it (--user).
     #[arg(long, value_name = "PRESET", value_parser = highway)]
     pub(crate) highway: Option<Wish>,
     #[command(flatten)]

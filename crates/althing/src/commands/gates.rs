@@ -2,9 +2,9 @@
 
 use althing_engine::EngineError;
 use althing_engine::trail_query::TrailQuery;
-use althing_kernel::approvals::gate::{GateAction, GateEnd};
+use althing_kernel::approvals::gate::{Ask, GateAction, GateEnd};
 use althing_kernel::approvals::request::Request;
-use althing_kernel::approvals::resolve::{Modifications, Resolve};
+use althing_kernel::approvals::resolve::{Modifications, Resolve, Resolver};
 use althing_kernel::approvals::view::GateView;
 use althing_kernel::content::Content;
 use althing_kernel::envelope::view::EnvelopeView;
@@ -47,7 +47,8 @@ pub(crate) fn run(app: &App, command: GateCommand) -> Result<Outcome, Error> {
     let context = CommandContext::open(app)?;
     let done = match command {
         GateCommand::List(args) if args.watch => watch(&context, &args),
-        GateCommand::List(args) => print(&context, &gates(&context, &args)?),
+        GateCommand::List(args) => print(&context, &gates(&context, &args)?)
+            .and_then(|()| if args.all { Ok(()) } else { note_unanswered(&context) }),
         GateCommand::Show(args) => {
             let gate = find(&context, &args.id)?;
             if context.out().json {
@@ -59,6 +60,7 @@ pub(crate) fn run(app: &App, command: GateCommand) -> Result<Outcome, Error> {
         GateCommand::Approve(args) => return answer(&context, &args, GateAction::Approve),
         GateCommand::Reject(args) => return answer(&context, &args, GateAction::Reject),
         GateCommand::Modify(args) => modify(&context, *args),
+        GateCommand::Ask(args) => ask(&context, &args.id),
     };
     done.map(|()| Outcome::Done)
 }
@@ -133,6 +135,26 @@ pub(super) fn open(context: &CommandContext<'_>) -> Result<Vec<GateView>, Error>
     }
 }
 
+/// The gates that nobody answered in time, about which people can be asked again.
+pub(super) fn unanswered(context: &CommandContext<'_>) -> Result<Vec<GateView>, Error> {
+    let mut found = all(context)?;
+    found.retain(|gate| gate.can_ask_again);
+    Ok(found)
+}
+
+/// Says that gates were not answered in time, and how to ask again.
+fn note_unanswered(context: &CommandContext<'_>) -> Result<(), Error> {
+    let count = unanswered(context)?.len() as u64;
+    if count > 0 && !context.out().json {
+        let gates = counted(count, "gate was", "gates were");
+        context.out().note(format!(
+            "{gates} rejected since nobody answered: see `althing gate list --all`; \
+             `althing gate ask GATE` asks again"
+        ));
+    }
+    Ok(())
+}
+
 fn all(context: &CommandContext<'_>) -> Result<Vec<GateView>, Error> {
     gates(context, &GateList { all: true, owner: None, watch: false })
 }
@@ -179,12 +201,30 @@ pub(super) fn waits(gate: &GateView) -> String {
 fn standing(context: &CommandContext<'_>, gate: &GateView) -> String {
     match (&gate.ended, gate.due) {
         (Some(end), _) if end.action == GateEnd::Escalate => past(end.action).to_owned(),
+        (Some(end), _) if end.by == Resolver::Fallback => {
+            format!("{}: nobody answered in time", past(end.action))
+        }
         (Some(end), _) => format!("{} by {}", past(end.action), end.by),
         (None, Some(due)) => {
-            format!("{} {}", word(&gate.fallback), from_now(due, context.now()))
+            let otherwise = format!("{} {}", word(&gate.fallback), from_now(due, context.now()));
+            format!("{otherwise}{}", chosen(gate.chosen_by.as_ref()))
         }
         (None, None) => "waits for a person".to_owned(),
     }
+}
+
+/// Who chose a fallback that passes people, to be added to it.
+pub(super) fn chosen(by: Option<&Principal>) -> String {
+    match by {
+        Some(Principal::User(user)) => format!(", chosen by {user}"),
+        Some(other) => format!(", chosen by {other}"),
+        None => String::new(),
+    }
+}
+
+/// The command that asks people again, if nobody answered and it can.
+fn asking(gate: &GateView) -> Option<String> {
+    gate.can_ask_again.then(|| format!("`althing gate ask {}`", short(&gate.gate)))
 }
 
 fn past(end: GateEnd) -> &'static str {
@@ -246,6 +286,12 @@ fn show(context: &CommandContext<'_>, gate: &GateView) -> Result<(), Error> {
     }
     facts.push(("opened", from_now(gate.since, context.now())));
     facts.push(("otherwise", standing(context, gate)));
+    if let Some(before) = &gate.asks_again {
+        facts.push(("asks again", format!("nobody answered gate {}", short(before))));
+    }
+    if let Some(command) = asking(gate) {
+        facts.push(("ask again", command));
+    }
     if !gate.changeable.is_empty() && gate.ended.is_none() {
         facts.push(("change", gate.changeable.join(", ")));
     }
@@ -355,7 +401,11 @@ fn ended_how(context: &CommandContext<'_>, gate: &GateId, failure: Error) -> Err
         Some(ended) if failure.rule() == Rule::GateOpen => {
             let message = format!("gate {gate} has ended: {}", standing(context, &ended));
             // The message is our own now, and not the one on record.
-            failure.reworded(|_| message)
+            let failure = failure.reworded(|_| message);
+            match asking(&ended) {
+                Some(command) => failure.hint(format!("{command} asks again, at a new gate.")),
+                None => failure,
+            }
         }
         _ => failure,
     }
@@ -409,6 +459,12 @@ fn tell(context: &CommandContext<'_>, reply: &Reply) -> Result<(), Error> {
             .note("it is not merged: `althing integrate WS resolve` settles each conflict");
     }
     Ok(())
+}
+
+fn ask(context: &CommandContext<'_>, id: &str) -> Result<(), Error> {
+    let gate = find(context, id)?.gate;
+    let reply = context.order(Command::GateAsk(Ask { gate }))?;
+    if said_to_wait(context, &reply)? { Ok(()) } else { Err(Error::unexpected(&reply)) }
 }
 
 fn modify(context: &CommandContext<'_>, args: GateModify) -> Result<(), Error> {
@@ -472,7 +528,7 @@ pub(super) fn said_to_wait(context: &CommandContext<'_>, reply: &Reply) -> Resul
     if let Some(due) = gate.due {
         let otherwise =
             format!("otherwise: {} {}", word(&gate.fallback), from_now(due, context.now()));
-        context.out().note(otherwise);
+        context.out().note(format!("{otherwise}{}", chosen(gate.chosen_by.as_ref())));
     }
     Ok(true)
 }
@@ -506,9 +562,11 @@ pub(super) fn news_says(
     let about = news.about.to_string();
     if let Some(id) = about.strip_prefix("gate:") {
         let gate = find(context, id).ok();
-        return Ok(
-            gate.map(|gate| format!("{}: {}", short_ids(&waits(&gate)), standing(context, &gate)))
-        );
+        let says = |gate: GateView| {
+            let again = asking(&gate).map_or_else(String::new, |own| format!("; {own} asks again"));
+            format!("{}: {}{again}", short_ids(&waits(&gate)), standing(context, &gate))
+        };
+        return Ok(gate.map(says));
     }
     let Some(id) = about.strip_prefix("escalation:") else { return Ok(None) };
     let asked = TrailQuery {

@@ -3,15 +3,15 @@
 use althing_kernel::approvals::escalation::{Answer as Response, ResponseType};
 use althing_kernel::approvals::inject::Inject;
 use althing_kernel::approvals::view::{EscalationView, HighwayView};
-use althing_kernel::approvals::{GatePolicy, GateType, Highway, Wish};
+use althing_kernel::approvals::{GateFallback, GatePolicy, GateType, Highway, Wish};
 use althing_kernel::id::SignalId;
 use althing_kernel::query::{Answer, EscalationList, Everything, Query};
 use althing_kernel::workspace::{Party, Timeout};
-use althing_kernel::{Command, Reply, Rule};
+use althing_kernel::{Command, Reply, Rule, Span};
 use std::io::Write as _;
 use std::time::Duration;
 
-use super::gates::somebody;
+use super::gates::{chosen, somebody};
 use crate::app::App;
 use crate::cli::{EscalationArgs, EscalationCommand, HighwayCommand, HighwaySet, InjectArgs};
 use crate::command_context::CommandContext;
@@ -90,7 +90,10 @@ pub(super) fn say_waiting(context: &CommandContext<'_>, id: &SignalId) -> Result
 /// The fallback if nobody answers.
 fn otherwise(context: &CommandContext<'_>, open: &EscalationView) -> String {
     match open.due {
-        Some(due) => format!("{} {}", word(&open.fallback), from_now(due, context.now())),
+        Some(due) => {
+            let otherwise = format!("{} {}", word(&open.fallback), from_now(due, context.now()));
+            format!("{otherwise}{}", chosen(open.chosen_by.as_ref()))
+        }
         None => "waits".to_owned(),
     }
 }
@@ -247,10 +250,35 @@ fn wait(given: &str) -> Result<Option<Timeout>, Error> {
     Timeout::new(secs).map(Some).map_err(|error| Error::usage(error.to_string()))
 }
 
+/// One line for each timeout and fallback: the gates that have it, and what becomes of them if
+/// nobody answers.
+pub(super) fn unanswered(view: &HighwayView) -> Vec<String> {
+    let mut lines: Vec<(Option<Span>, GateFallback, Vec<&str>)> = Vec::new();
+    for own in &view.effective {
+        let same = lines.iter_mut().find(|line| (line.0, line.1) == (own.timeout, own.fallback));
+        match same {
+            Some((.., gates)) => gates.push(own.kind.as_str()),
+            None => lines.push((own.timeout, own.fallback, vec![own.kind.as_str()])),
+        }
+    }
+    let said = |(timeout, fallback, gates): &(Option<Span>, GateFallback, Vec<&str>)| {
+        let gates = gates.join(", ");
+        let Some(timeout) = timeout else { return format!("{gates}; they wait for a person") };
+        let by = chosen(view.chosen_by.as_ref().filter(|_| fallback.passes_people()));
+        let then = match fallback {
+            GateFallback::Approve => "approved",
+            GateFallback::Reject => "rejected",
+            GateFallback::EscalateToCoordinator => "the coordinator decides",
+        };
+        format!("{gates}; unanswered after {}: {then}{by}", show_secs(timeout.secs()))
+    };
+    lines.iter().map(said).collect()
+}
+
 fn show(context: &CommandContext<'_>, view: &HighwayView) -> Result<(), Error> {
     let out = context.out();
     let preset = view.preset.map_or("custom settings", |preset| preset.as_str());
-    out.line(format!("highway     {preset}"))?;
+    out.line(format!("highway     {preset}{}", chosen(view.chosen_by.as_ref())))?;
     let row = |gate: GateType| {
         let found = view.effective.iter().find(|own| own.kind == gate);
         let (wait, then) = match found {

@@ -50,7 +50,15 @@ pub(crate) fn run(app: &App, args: &Login) -> Result<(), Error> {
             }
             app.out.line(format!("{id}: key and passphrase work; use --user {id}"))
         }
-        "signed_up" => app.out.line(format!("{id} signed up as the first user; use --user {id}")),
+        "signed_up" => {
+            app.out.line(format!("{id} signed up as the first user; use --user {id}"))?;
+            if engine.world()?.state.root().is_some() {
+                app.out.note(
+                    "the plans of the run that is going on wait for you from now on: `althing gate list`",
+                );
+            }
+            Ok(())
+        }
         _ => {
             app.out
                 .line(format!("{id} has a key now, but is not a user yet. Ask a user to run:"))?;

@@ -173,6 +173,9 @@ fn print_signal(
         // It comes in the name of its receiver, who has nothing to do with it.
         let why = match notice.reason.as_deref() {
             Some("gate_rejected_by_human") => "a person turned it down at its gate",
+            Some("gate_unanswered") => {
+                "nobody answered at its gate in time; `althing send` asks again"
+            }
             Some(other) => other,
             None => "it could not be delivered",
         };

@@ -1,6 +1,7 @@
 //! The part of `althing status` about the current run.
 
 use althing_engine::trail_query::TrailQuery;
+use althing_kernel::approvals::view::HighwayView;
 use althing_kernel::query::{EscalationList, RunView, TaskList, WorkspaceList};
 use althing_kernel::workspace::Status;
 use althing_kernel::workspace::view::WorkspaceView;
@@ -28,8 +29,12 @@ pub(super) struct Summary {
     /// How many tasks of this run there are, by state.
     tasks: BTreeMap<&'static str, usize>,
     blocked: Vec<Blocked>,
+    /// The approval settings, and who chose them.
+    highway: HighwayView,
     /// Open gates.
     gates: Waiting,
+    /// How many gates were rejected because nobody answered, and can be asked again.
+    unanswered: u64,
     /// Open escalations.
     escalations: Waiting,
 }
@@ -93,12 +98,23 @@ impl Summary {
         let blocked = live.into_iter().filter(|view| view.status == Status::Blocked);
         let tasks = tasks(context, &run.root)?;
         let blocked = blocked.map(|view| Blocked::of(context, view)).collect::<Result<_, _>>()?;
-        let gates = gates::open(context)?;
-        let gates = Waiting::of(gates.iter().map(|gate| (gate.owner.to_string(), gate.since)));
+        let open = gates::open(context)?;
+        let waiting = Waiting::of(open.iter().map(|gate| (gate.owner.to_string(), gate.since)));
         let asked = highway::waiting(context, EscalationList::default())?;
         let asked = asked.iter().map(|open| (open.owner.to_string(), open.since));
         let escalations = Waiting::of(asked);
-        Ok(Some(Summary { run, workspaces, tasks, blocked, gates, escalations }))
+        let unanswered = gates::unanswered(context)?.len() as u64;
+        let highway = highway::settings(context)?;
+        Ok(Some(Summary {
+            run,
+            workspaces,
+            tasks,
+            blocked,
+            highway,
+            gates: waiting,
+            unanswered,
+            escalations,
+        }))
     }
 
     pub(super) fn print(&self, context: &CommandContext<'_>) -> Result<(), Error> {
@@ -112,8 +128,20 @@ impl Summary {
         for line in room_lines(self.run.limits.as_ref(), &self.run.room) {
             out.fact("room: ", 6, &line)?;
         }
+        match highway::unanswered(&self.highway).as_slice() {
+            [] => out.line("gates: none; nothing waits for people".to_owned())?,
+            lines => lines.iter().try_for_each(|line| out.fact("gates: ", 7, line))?,
+        }
         let gates = ("gate waits for a person", "gates wait for people");
         self.gates.print(context, gates, "althing gate list")?;
+        if self.unanswered > 0 {
+            let gates = counted(self.unanswered, "gate was", "gates were");
+            let words = format!(
+                "{gates} rejected since nobody answered; see `althing gate list --all`, and ask again \
+                 with `althing gate ask GATE`"
+            );
+            out.wrapped(0, Tone::Warn, &words)?;
+        }
         let asked = ("agent needs a person", "agents need people");
         self.escalations.print(context, asked, "althing escalations")?;
         let naming = context.workspace_naming()?;

@@ -244,7 +244,7 @@ fn apply_highway(
     event: HighwayEvent<'_>,
 ) -> Result<(), ApplyError> {
     match event {
-        HighwayEvent::HighwayConfigured(body) => approvals::apply_configured(state, body),
+        HighwayEvent::HighwayConfigured(body) => approvals::apply_configured(state, entry, body),
         HighwayEvent::GateTriggered(body) => gate::apply_triggered(state, entry, body),
         HighwayEvent::GateResolved(body) => resolve::apply_resolved(state, entry, body),
         HighwayEvent::GateReentryBlocked(body) => gate::apply_reentry(state, entry, body),

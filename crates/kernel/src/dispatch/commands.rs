@@ -13,7 +13,7 @@ use crate::rules::identity::{agent, authentication, user};
 use crate::rules::knowledge::records::work;
 use crate::rules::knowledge::{blackboard, records as remembered};
 use crate::rules::leasing::{lease, session};
-use crate::rules::runs::approvals::{escalation, inject, resolve};
+use crate::rules::runs::approvals::{escalation, gate, inject, resolve};
 use crate::rules::runs::integration::{conflict, salvage};
 use crate::rules::runs::task::{graph, orders};
 use crate::rules::runs::workspace::{
@@ -66,7 +66,14 @@ fn of_lease(tx: &mut Transaction<'_>, caller: &Caller, command: LeaseCommand<'_>
 
 fn of_user(tx: &mut Transaction<'_>, caller: &Caller, command: UserCommand<'_>) -> Decided {
     match command {
-        UserCommand::UserCreate(args) => user::decide_create(tx, caller, args),
+        UserCommand::UserCreate(args) => {
+            let is_first = tx.state().users.is_empty();
+            let reply = user::decide_create(tx, caller, args)?;
+            if is_first {
+                approvals::on_first_person(tx)?;
+            }
+            Ok(reply)
+        }
         UserCommand::UserSuspend(args) => standing::decide_suspend(tx, caller, args),
         UserCommand::UserResume(args) => standing::decide_resume(tx, caller, args),
         UserCommand::UserBlock(args) => standing::decide_block(tx, caller, args),
@@ -142,6 +149,7 @@ fn of_highway(tx: &mut Transaction<'_>, caller: &Caller, command: HighwayCommand
         HighwayCommand::HighwayConfigure(args) => approvals::decide_configure(tx, caller, args),
         HighwayCommand::HighwayInject(args) => inject::decide_inject(tx, caller, args),
         HighwayCommand::GateResolve(args) => resolve::decide_resolve(tx, caller, args),
+        HighwayCommand::GateAsk(args) => gate::decide_ask(tx, caller, args),
         HighwayCommand::EscalationAnswer(args) => escalation::decide_answer(tx, caller, args),
     }
 }

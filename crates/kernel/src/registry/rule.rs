@@ -391,8 +391,17 @@ rules! {
         "At a gate a person can change only the fields that the gate allows, with modify."
         => "Change one of the allowed fields, or approve or reject it as it is.";
     TaskWaits "W-HH-09":
-        "If plans need approval, a person approves them, or the coordinator once nobody did in time."
-        => "Have a person run `althing gate approve --user NAME`, or wait until the gate times out.";
+        "If plans need approval, a person approves them, or the coordinator if a person chose that for \
+        gates nobody answers."
+        => "Have a person run `althing gate approve --user NAME`; after a timeout, ask again with `althing \
+        gate ask GATE`.";
+    PeopleChoose "A-HH-01":
+        "If there are users, only they choose that unanswered gates are approved or left to the coordinator, \
+        or that people are asked less than by default."
+        => "Leave the settings out, or have a person choose them: `althing highway set … --user NAME`.";
+    AskAgain "A-HH-02":
+        "People are asked again only about what nobody answered in time, while it can still be decided."
+        => "See how it ended with `althing gate show GATE`; order it anew if it still matters.";
     InjectionOn "W-HH-20":
         "People inject messages only if the run's highway allows it."
         => "Have it switched on with `althing highway set --injection on`.";

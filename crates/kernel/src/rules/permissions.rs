@@ -4,7 +4,7 @@ use crate::machine::state::State;
 use crate::model::identity::capability::Permission;
 use crate::model::runs::approvals::escalation::ResponseType;
 use crate::model::runs::approvals::resolve::Modifications;
-use crate::model::runs::approvals::{GateType, Highway};
+use crate::model::runs::approvals::{GateType, Highway, Wish};
 use crate::model::runs::signal::SignalType;
 use crate::model::runs::workspace::Party;
 use crate::model::runs::workspace::create::Created;
@@ -97,7 +97,11 @@ fn for_memory(state: &State, user: &UserId, command: MemoryCommand<'_>) -> Permi
 fn for_workspace(state: &State, user: &UserId, command: WorkspaceCommand<'_>) -> Permissions {
     use WorkspaceCommand as C;
     match command {
-        C::RunStart(args) => beginning(user, args.agent.as_ref(), args.owner.as_ref()),
+        C::RunStart(args) => {
+            let mut permissions = beginning(user, args.agent.as_ref(), args.owner.as_ref());
+            permissions.extend(args.highway.as_ref().map_or_else(Vec::new, loosening));
+            permissions
+        }
         C::RunHandOver(_) => overall(Permission::GrantDelegation),
         C::RunEnd(_) => overall(Permission::Abort),
         C::WorkspaceCreate(args) => creation(state, &Asked::from(args)),
@@ -150,12 +154,13 @@ fn for_highway(state: &State, command: HighwayCommand<'_>) -> Permissions {
         HighwayCommand::GateResolve(args) => {
             at_gate(state, &args.gate, args.modifications.as_deref())
         }
+        HighwayCommand::GateAsk(args) => at_gate(state, &args.gate, None),
         HighwayCommand::EscalationAnswer(args) => {
             let open = state.escalations.get(&args.escalation);
             open.map_or_else(Vec::new, |open| answer(args.response, &open.workspace))
         }
         HighwayCommand::HighwayConfigure(wish) => {
-            setting(state, &Highway::clone(&state.highway).with(wish))
+            setting(state, &state.highway_in_force().with(wish))
         }
     }
 }
@@ -197,11 +202,24 @@ fn at_gate(state: &State, id: &GateId, changed: Option<&Modifications>) -> Permi
 /// requires the permission to decide at it.
 fn setting(state: &State, wanted: &Highway) -> Permissions {
     let mut permissions = overall(Permission::CreateWorkspace);
-    let differs = |kind: &GateType| state.highway.gate(*kind) != wanted.gate(*kind);
+    let before = state.highway_in_force();
+    let differs = |kind: &GateType| before.gate(*kind) != wanted.gate(*kind);
     let changed = GateType::ALL.into_iter().filter(differs);
     permissions.extend(changed.map(|kind| (gate::permission_at(kind), None)));
     permissions.dedup();
     permissions
+}
+
+/// The permissions for starting a run with approval settings: letting an action proceed without a
+/// person's answer requires the permission to decide at its gate.
+fn loosening(wish: &Wish) -> Permissions {
+    let (before, wanted) = (Highway::default(), Highway::default().with(wish));
+    let loosened = |kind: &GateType| match wanted.gate(*kind) {
+        Some(policy) => policy.fallback.passes_people(),
+        None => before.gate(*kind).is_some(),
+    };
+    let loosened = GateType::ALL.into_iter().filter(loosened);
+    loosened.map(|kind| (gate::permission_at(kind), None)).collect()
 }
 
 /// The permissions for answering an escalation.

@@ -100,6 +100,8 @@ fn a_merge_that_was_turned_back_is_not_let_in_as_a_salvage() {
     let accept = json!({ "workspace": work, "decision": "accept" });
     gate_of(run.ok(&Run::lead(), "integration.decide", accept));
     wait(&mut run);
+    let reject = json!({ "workspace": work, "decision": "reject" });
+    run.ok(&Run::lead(), "integration.decide", reject);
     assert_eq!(run.status(&work), Status::Failed);
     let order = json!({ "workspace": work, "merged": [] });
     let gate = gate_of(run.ok(&Run::lead(), "integration.salvage", order));

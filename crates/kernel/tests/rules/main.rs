@@ -37,5 +37,6 @@ mod support;
 mod tasks;
 mod taxonomies;
 mod topology;
+mod unanswered;
 mod working;
 mod workspaces;

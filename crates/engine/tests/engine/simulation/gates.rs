@@ -37,6 +37,11 @@ impl<F: Copy + PartialEq + std::fmt::Debug> Open<F> {
     }
 }
 
+/// Checks that a person chose a fallback that passes people.
+fn chosen(at: &Place<'_>, passes: bool, by: Option<&Principal>) {
+    at.must(passes == matches!(by, Some(Principal::User(_))), "a person chose to be passed");
+}
+
 /// The subject of a gate; salvaging a workspace is another subject than merging it.
 type Subject = (GateType, AnyId, bool);
 
@@ -44,7 +49,12 @@ type Subject = (GateType, AnyId, bool);
 pub(super) struct Gates {
     open: BTreeMap<GateId, (Open<GateFallback>, Subject)>,
     closed: BTreeMap<GateId, GateEnd>,
-    /// Subjects for which a fallback closed a gate: it must not be asked again.
+    /// Gates that were rejected because nobody answered, and what waited there.
+    unanswered: BTreeMap<GateId, (Subject, Option<Request>)>,
+    /// The commands that wait at gates.
+    requests: BTreeMap<GateId, Option<Request>>,
+    /// Subjects for which a fallback closed a gate: they come up again only if people are expressly
+    /// asked again, or asked about another merge or resolution.
     guarded: BTreeMap<Subject, GateId>,
     escalations: BTreeMap<SignalId, Open<EscalationFallback>>,
     answered: BTreeSet<SignalId>,
@@ -53,7 +63,12 @@ pub(super) struct Gates {
 impl Gates {
     pub(super) fn note(&mut self, at: &Place<'_>, counts: &mut Counts) {
         match &at.entry.draft.event {
-            Event::GateTriggered(body) => self.triggered(at, body),
+            Event::GateTriggered(body) => {
+                self.triggered(at, body);
+                if body.asks_again.is_some() {
+                    *counts.entry("gate asked again".to_owned()).or_default() += 1;
+                }
+            }
             Event::GateTimeout(body) => {
                 let open = self.open.get_mut(&body.gate_id);
                 at.must(open.is_some(), "it was open");
@@ -76,6 +91,7 @@ impl Gates {
                 at.must(!no, "what was turned back stays so");
             }
             Event::EscalationReceived(body) => {
+                chosen(at, body.fallback.passes_people(), body.chosen_by.as_ref());
                 let open = Open::new(at, body.timeout, body.fallback);
                 let new = !self.answered.contains(&body.signal_id);
                 let before = self.escalations.insert(body.signal_id.clone(), open);
@@ -100,8 +116,13 @@ impl Gates {
                 at.must(by, "a person said it");
                 *counts.entry(format!("injection {:?}", body.status)).or_default() += 1;
             }
-            Event::HighwayConfigured(_) => {
-                let by = matches!(&at.entry.draft.actor, Actor::Principal(Principal::User(_)));
+            Event::HighwayConfigured(body) => {
+                let follows = at.entry.draft.causation.is_some();
+                let by = match &at.entry.draft.actor {
+                    Actor::Principal(principal) => matches!(principal, Principal::User(_)),
+                    // The first one who signs up is asked from then on.
+                    Actor::Protocol => follows && !body.highway.passes_people(),
+                };
                 at.must(by, "people set their own gates");
             }
             _ => {}
@@ -111,7 +132,27 @@ impl Gates {
     fn triggered(&mut self, at: &Place<'_>, body: &gate::Triggered) {
         let saves = matches!(body.request, Some(Request::Salvage(_)));
         let about = (body.gate_type, body.subject.clone(), saves);
-        at.must(!self.guarded.contains_key(&about), "it does not come up again");
+        let another = |gate: &GateId| {
+            let choice =
+                matches!(body.gate_type, GateType::Integration | GateType::ConflictResolution);
+            let before = self.unanswered.get(gate);
+            choice && before.is_some_and(|(_, request)| *request != body.request)
+        };
+        match &body.asks_again {
+            Some(before) => {
+                let known = self.unanswered.get(before);
+                let same =
+                    known.is_some_and(|known| *known == (about.clone(), body.request.clone()));
+                at.must(same, "nobody answered the same thing before");
+                self.guarded.remove(&about);
+            }
+            None => {
+                let free = self.guarded.get(&about).is_none_or(another);
+                at.must(free, "it does not come up again by itself");
+            }
+        }
+        chosen(at, body.fallback.passes_people(), body.chosen_by.as_ref());
+        self.requests.insert(body.gate_id.clone(), body.request.clone());
         let same = |other: &Subject| (other.0, &other.1) == (about.0, &about.1);
         let twice = self.open.values().any(|(_, other)| same(other));
         at.must(!twice, "one gate for one thing");
@@ -142,6 +183,10 @@ impl Gates {
                     GateFallback::EscalateToCoordinator => GateEnd::Escalate,
                 };
                 at.must(open.over && body.action == agreed, "its time was over");
+                if body.action == GateEnd::Reject {
+                    let request = self.requests.get(&body.gate_id).cloned().flatten();
+                    self.unanswered.insert(body.gate_id.clone(), (about.clone(), request));
+                }
                 self.guarded.insert(about, body.gate_id.clone());
             }
             Resolver::Protocol => at.must(body.action == GateEnd::Reject, "nothing is let through"),
@@ -174,6 +219,7 @@ impl Gates {
     /// Removes the gates of a run that is over.
     pub(super) fn run_over(&mut self) {
         self.guarded.clear();
+        self.unanswered.clear();
     }
 
     /// Compares the open gates of the state with those of the trail, to the microsecond.

@@ -45,7 +45,7 @@ pub(super) fn wish(harness: &mut Harness) -> Value {
 
 /// A command of a person, on their own or as an answer.
 pub(super) fn ask(harness: &mut Harness, scene: &Scene) -> Option<Asked> {
-    Some(match harness.random.below(40) {
+    Some(match harness.random.below(44) {
         0 => {
             let caller = if harness.random.one_in(8) {
                 agent(harness.random.below(AGENTS))
@@ -56,6 +56,7 @@ pub(super) fn ask(harness: &mut Harness, scene: &Scene) -> Option<Asked> {
         }
         1..=6 => inject(harness, scene)?,
         7..=16 => answer(harness, scene)?,
+        17..=20 => again(harness, scene)?,
         _ => resolve(harness, scene)?,
     })
 }
@@ -81,6 +82,20 @@ fn answer(harness: &mut Harness, scene: &Scene) -> Option<Asked> {
         args["payload"] = json!({ "content": blob(harness) });
     }
     Some((scene.person_or_not(harness), "escalation.answer", args))
+}
+
+/// Asks again about what nobody answered.
+fn again(harness: &mut Harness, scene: &Scene) -> Option<Asked> {
+    if scene.unanswered.is_empty() {
+        return None;
+    }
+    let args = json!({ "gate": harness.random.pick(&scene.unanswered) });
+    let caller = match harness.random.below(4) {
+        0 => scene.person_or_not(harness),
+        1 => agent(harness.random.below(AGENTS)),
+        _ => scene.coordinator(harness),
+    };
+    Some((caller, "gate.ask", args))
 }
 
 fn resolve(harness: &mut Harness, scene: &Scene) -> Option<Asked> {

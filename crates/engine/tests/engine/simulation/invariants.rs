@@ -43,6 +43,7 @@ pub(super) const EXPECTED: &[&str] = &[
     "escalation Delegation",
     "escalation Envelope",
     "escalation_timeout",
+    "gate asked again",
     "gate conflict_resolution Approve by a person",
     "gate conflict_resolution Reject by the runtime",
     "gate envelope_delivery Approve by a person",

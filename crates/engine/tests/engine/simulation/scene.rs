@@ -78,6 +78,8 @@ pub(super) struct Scene {
     pub(super) gates: Vec<(GateId, GateType)>,
     /// Gates that people left to the coordinator.
     pub(super) left: Vec<GateId>,
+    /// Gates that were rejected because nobody answered.
+    pub(super) unanswered: Vec<GateId>,
     /// Escalations that wait for a person.
     pub(super) escalations: Vec<SignalId>,
 }
@@ -96,10 +98,13 @@ impl Scene {
             orphans: Vec::new(),
             gates: state.gates().map(|(id, gate)| (id.clone(), gate.kind)).collect(),
             left: Vec::new(),
+            unanswered: Vec::new(),
             escalations: state.escalations().map(|(id, _)| id.clone()).collect(),
         };
         let left = state.closed_gates().filter(|(_, closed)| closed.is_left());
         scene.left = left.map(|(id, _)| id.clone()).collect();
+        let unanswered = state.closed_gates().filter(|(_, closed)| closed.is_unanswered());
+        scene.unanswered = unanswered.map(|(id, _)| id.clone()).collect();
         for (id, known) in state.workspaces() {
             if known.status.is_terminal() {
                 if known.status == Status::Failed && known.head.is_some() {

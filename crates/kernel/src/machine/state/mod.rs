@@ -98,6 +98,8 @@ pub struct State {
     pub(crate) integrations: OrdMap<WorkspaceId, Integration>,
     /// The approval settings of the current run.
     pub(crate) highway: Arc<Highway>,
+    /// The party that chose the timeouts and fallbacks of the approval settings.
+    pub(crate) highway_by: Option<Principal>,
     pub(crate) gates: OrdMap<GateId, Arc<Gate>>,
     /// The closed gates of this run.
     pub(crate) closed_gates: OrdMap<GateId, Arc<ClosedGate>>,

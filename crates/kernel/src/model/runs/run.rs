@@ -10,6 +10,7 @@ use crate::model::runs::deployment::Deployment;
 use crate::model::runs::taxonomy::document::Document;
 use crate::values::id::WorkspaceId;
 use crate::values::name::{AgentName, UserId};
+use crate::values::principal::Principal;
 use crate::values::text::Text;
 
 /// The settings a run starts with.
@@ -22,6 +23,9 @@ pub struct RunHead {
     pub deployment_model: Deployment,
     /// The approval settings.
     pub highway: Highway,
+    /// The party that chose the approval settings; none if they are the default ones.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub highway_by: Option<Principal>,
     /// The resource limits.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub limits: Option<Limits>,
@@ -41,7 +45,8 @@ pub struct Start {
     /// place.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub deployment: Option<Deployment>,
-    /// The approval settings; by default plans wait a quarter of an hour for approval.
+    /// The approval settings; by default plans wait a quarter of an hour for approval, and are
+    /// rejected if nobody answers. If there are users, only they choose settings that ask less.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub highway: Option<Wish>,
     /// The resource limits.

@@ -63,6 +63,7 @@ impl Command {
             | Command::UserReactivate(_)
             | Command::CapabilityGrant(_)
             | Command::CapabilityRevoke(_)
+            | Command::GateAsk(_)
             | Command::AgentRegister(_)
             | Command::AgentHeartbeat(_)
             | Command::AgentRevoke(_)

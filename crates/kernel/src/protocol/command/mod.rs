@@ -13,7 +13,7 @@ use crate::model::knowledge::blackboard::{
 };
 use crate::model::knowledge::records as remembered;
 use crate::model::leasing::{lease, session};
-use crate::model::runs::approvals::{escalation, inject, resolve};
+use crate::model::runs::approvals::{escalation, gate, inject, resolve};
 use crate::model::runs::envelope::{PayloadArg, inbox};
 use crate::model::runs::file::FileArg;
 use crate::model::runs::integration::{conflict, salvage};
@@ -315,6 +315,8 @@ commands! {
                 "Send a message to any workspace from outside (people).";
             GateResolve "gate.resolve" => resolve::Resolve,
                 "Answer at a gate: approve, reject or modify (people).";
+            GateAsk "gate.ask" => gate::Ask,
+                "Ask people again about what was rejected because nobody answered in time.";
             EscalationAnswer "escalation.answer" => escalation::Answer,
                 "Answer an escalation (people).";
         }

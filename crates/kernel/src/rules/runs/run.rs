@@ -26,6 +26,7 @@ use crate::protocol::reply::Reply;
 use crate::registry::apply_error::ApplyError;
 use crate::registry::rule::Rule;
 use crate::rules::identity::user;
+use crate::rules::runs::approvals;
 use crate::rules::runs::approvals::gate;
 use crate::rules::runs::signal::Saying;
 use crate::rules::runs::workspace::change;
@@ -74,6 +75,8 @@ pub(crate) fn decide_start(
     caller: &Caller,
     start: &Start,
 ) -> Result<Reply, DecisionError> {
+    let highway = highway_for(tx.state(), start.highway.as_ref());
+    approvals::may_choose(tx.state(), &caller.principal, &highway)?;
     let agent = may_start(tx.state(), &caller.principal, start.agent.as_ref())?;
     known_agent(tx.state(), agent.as_ref())?;
     let owner = owner_for(tx.state(), &caller.principal, start.owner.as_ref())?;
@@ -106,7 +109,8 @@ pub(crate) fn decide_start(
         run: Some(Box::new(RunHead {
             algorithm: Text::lossy(ALGORITHM),
             deployment_model,
-            highway: highway_for(tx.state(), start.highway.as_ref()),
+            highway,
+            highway_by: start.highway.as_ref().map(|_| caller.principal.clone()),
             limits: start.limits.clone(),
             taxonomy: start.taxonomy.clone(),
         })),
@@ -125,13 +129,12 @@ pub(crate) fn decide_start(
     tx.workspace_reply(&id)
 }
 
-/// The approval settings of a new run. Without users there are no gates by default.
+/// The approval settings of a new run. Without users nothing waits by default: there is nobody to
+/// ask.
 pub(crate) fn highway_for(state: &State, wish: Option<&Wish>) -> Highway {
     match wish {
         Some(wish) => Highway::default().with(wish),
-        None if state.users.is_empty() => {
-            Highway { gates: std::collections::BTreeSet::new(), ..Highway::default() }
-        }
+        None if state.users.is_empty() => Highway::without_people(),
         None => Highway::default(),
     }
 }
@@ -275,6 +278,7 @@ pub(crate) fn apply_begun(
     state.root = Some(root.clone());
     state.forget_gates();
     state.highway = Arc::new(run.highway.clone());
+    state.highway_by.clone_from(&run.highway_by);
     state.runs.insert(root.clone(), Arc::new(taxonomy));
     Ok(())
 }

@@ -8,6 +8,7 @@ use crate::model::runs::approvals::EscalationFallback;
 use crate::model::runs::approvals::resolve::Resolver;
 use crate::model::runs::envelope::PayloadArg;
 use crate::values::id::{AnyId, SignalId, WorkspaceId};
+use crate::values::principal::Principal;
 use crate::values::text::Text;
 use crate::values::time::{Span, Timestamp};
 
@@ -30,6 +31,8 @@ pub struct Escalation {
     pub timeout: Option<Span>,
     /// The fallback after the timeout.
     pub fallback: EscalationFallback,
+    /// The party that chose a fallback which passes people.
+    pub chosen_by: Option<Principal>,
 }
 
 impl Escalation {
@@ -71,6 +74,9 @@ pub struct Answer {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Received {
+    /// The party that chose a fallback which passes people.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub chosen_by: Option<Principal>,
     /// The fallback after the timeout.
     pub fallback: EscalationFallback,
     /// The reason why a person is needed.

@@ -1,5 +1,6 @@
 //! Gates: actions that wait for a person's approval, with timeout and fallback.
 
+use schemars::JsonSchema;
 use serde::Deserialize;
 use serde::Serialize;
 use std::sync::Arc;
@@ -7,7 +8,7 @@ use std::sync::Arc;
 use crate::model::runs::approvals::request::Request;
 use crate::model::runs::approvals::{GateFallback, GateType, resolve};
 use crate::values::id::{AnyId, GateId, GraphId, TaskId, WorkspaceId};
-use crate::values::principal::Actor;
+use crate::values::principal::{Actor, Principal};
 use crate::values::text::Text;
 use crate::values::time::{Span, Timestamp};
 
@@ -38,6 +39,10 @@ pub struct Gate {
     pub timeout: Option<Span>,
     /// The fallback after the timeout.
     pub fallback: GateFallback,
+    /// The party that chose a fallback which passes people.
+    pub chosen_by: Option<Principal>,
+    /// The gate that nobody answered in time, if this one asks again.
+    pub asks_again: Option<GateId>,
     /// Its position in the owner's queue when it was triggered, from one.
     pub position: u32,
 }
@@ -50,7 +55,7 @@ impl Gate {
 }
 
 /// A person's decision at a gate.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum GateAction {
     /// Proceed as proposed.
@@ -95,12 +100,31 @@ impl ClosedGate {
     pub fn is_left(&self) -> bool {
         self.end == GateEnd::Escalate && !self.released
     }
+
+    /// Whether it was rejected because nobody answered in time.
+    pub fn is_unanswered(&self) -> bool {
+        self.end == GateEnd::Reject && self.by == resolve::Resolver::Fallback
+    }
+}
+
+/// `gate.ask`: asks people again about an action that was rejected because nobody answered in time.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Ask {
+    /// The gate that nobody answered.
+    pub gate: GateId,
 }
 
 /// `gate_triggered`
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Triggered {
+    /// The gate that nobody answered in time, if this one asks again.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub asks_again: Option<GateId>,
+    /// The party that chose a fallback which passes people.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub chosen_by: Option<Principal>,
     /// The fallback after the timeout.
     pub fallback: GateFallback,
     /// The gate.

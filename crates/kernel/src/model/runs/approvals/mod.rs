@@ -78,6 +78,16 @@ pub enum GateFallback {
     EscalateToCoordinator,
 }
 
+impl GateFallback {
+    /// Whether the action can proceed although no person approved it.
+    pub fn passes_people(self) -> bool {
+        match self {
+            GateFallback::Approve | GateFallback::EscalateToCoordinator => true,
+            GateFallback::Reject => false,
+        }
+    }
+}
+
 /// The fallback for an escalation that nobody answers in time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
@@ -88,6 +98,16 @@ pub enum EscalationFallback {
     Reject,
     /// The coordinator handles it.
     DelegateToCoordinator,
+}
+
+impl EscalationFallback {
+    /// Whether the agent proceeds although no person answered it.
+    pub fn passes_people(self) -> bool {
+        match self {
+            EscalationFallback::Approve | EscalationFallback::DelegateToCoordinator => true,
+            EscalationFallback::Reject => false,
+        }
+    }
 }
 
 /// The timeout and fallback of a gate.
@@ -116,9 +136,10 @@ pub struct EscalationPolicy {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Preset {
-    /// Plans wait half a minute for approval and then proceed.
+    /// Plans wait half a minute for approval and then proceed. Only a person can choose it.
     Autonomous,
-    /// Plans and merges wait a quarter of an hour, then the coordinator decides.
+    /// Plans and merges wait a quarter of an hour, then the coordinator decides. Only a person can
+    /// choose it.
     Supervised,
     /// Every type of action waits for a person, without a timeout.
     Gated,
@@ -158,18 +179,18 @@ pub struct Highway {
     pub injection: bool,
 }
 
+/// The policy for escalations that no person changed: they wait until a person answers.
+const ESCALATIONS_WAIT: EscalationPolicy =
+    EscalationPolicy { enabled: true, fallback: EscalationFallback::Reject, timeout_s: None };
+
 impl Default for Highway {
-    /// The default settings: plans wait a quarter of an hour for a person, then the coordinator
-    /// decides.
+    /// The default settings: plans wait a quarter of an hour for a person and are rejected if nobody
+    /// answers; escalations wait until somebody does.
     fn default() -> Self {
-        let fallback = GateFallback::EscalateToCoordinator;
+        let (fallback, timeout_s) = (GateFallback::Reject, Some(MEDIUM));
         Highway {
-            escalation: EscalationPolicy {
-                enabled: true,
-                fallback: EscalationFallback::DelegateToCoordinator,
-                timeout_s: Some(MEDIUM),
-            },
-            gate_defaults: GatePolicy { fallback, timeout_s: Some(MEDIUM) },
+            escalation: ESCALATIONS_WAIT,
+            gate_defaults: GatePolicy { fallback, timeout_s },
             gate_overrides: BTreeMap::new(),
             gates: BTreeSet::from([GateType::TaskApproval]),
             injection: true,
@@ -178,6 +199,65 @@ impl Default for Highway {
 }
 
 impl Highway {
+    /// The default settings of a project without people: nothing waits for a person, and an
+    /// escalation is the coordinator's after a quarter of an hour.
+    pub(crate) fn without_people() -> Self {
+        let fallback = EscalationFallback::DelegateToCoordinator;
+        Highway {
+            escalation: EscalationPolicy { enabled: true, fallback, timeout_s: Some(MEDIUM) },
+            gates: BTreeSet::new(),
+            ..Highway::default()
+        }
+    }
+
+    /// Whether a fallback lets something proceed without a person's answer.
+    pub fn passes_people(&self) -> bool {
+        let mut policies = self.gate_overrides.values().chain([&self.gate_defaults]);
+        policies.any(|policy| policy.fallback.passes_people())
+            || self.escalation.fallback.passes_people()
+    }
+
+    /// Whether people are asked less than by default: a fallback passes them, a gate that stands by
+    /// default is missing, or their ways in are closed.
+    pub(crate) fn is_looser_than_default(&self) -> bool {
+        self.passes_people()
+            || !self.gates.contains(&GateType::TaskApproval)
+            || !self.escalation.enabled
+            || !self.injection
+    }
+
+    /// The settings with every fallback that passes people replaced: gates are rejected, and
+    /// escalations wait.
+    #[must_use]
+    pub(crate) fn passing_nobody(mut self) -> Self {
+        for policy in self.gate_overrides.values_mut().chain([&mut self.gate_defaults]) {
+            if policy.fallback.passes_people() {
+                policy.fallback = GateFallback::Reject;
+            }
+        }
+        if self.escalation.fallback.passes_people() {
+            self.escalation =
+                EscalationPolicy { enabled: self.escalation.enabled, ..ESCALATIONS_WAIT };
+        }
+        self
+    }
+
+    /// The settings with people asked at least as much as by default.
+    #[must_use]
+    pub(crate) fn asking_people(self) -> Self {
+        let mut highway = self.passing_nobody();
+        highway.gates.insert(GateType::TaskApproval);
+        highway.escalation.enabled = true;
+        highway.injection = true;
+        highway
+    }
+
+    /// Whether the timeouts and fallbacks are the same as in other settings.
+    pub(crate) fn has_policies_of(&self, other: &Highway) -> bool {
+        let policies = |own: &Highway| (own.gate_defaults, own.gate_overrides.clone());
+        policies(self) == policies(other) && self.escalation == other.escalation
+    }
+
     /// The settings of a preset.
     pub fn preset(preset: Preset) -> Self {
         let (fallback, escalated) = match preset {
@@ -261,6 +341,16 @@ pub struct Wish {
     /// The preset to start from.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub preset: Option<Preset>,
+}
+
+impl Wish {
+    /// Whether it names timeouts and fallbacks.
+    pub(crate) fn names_policies(&self) -> bool {
+        self.preset.is_some()
+            || self.gate_defaults.is_some()
+            || self.gate_overrides.is_some()
+            || self.escalation.is_some()
+    }
 }
 
 /// `highway.configured`

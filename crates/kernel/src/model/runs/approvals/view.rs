@@ -10,7 +10,7 @@ use crate::model::runs::envelope::view::EnvelopeView;
 use crate::model::runs::task::view::TaskView;
 use crate::model::runs::workspace::Party;
 use crate::values::id::{AnyId, GateId, SignalId, WorkspaceId};
-use crate::values::principal::Actor;
+use crate::values::principal::{Actor, Principal};
 use crate::values::time::{Span, Timestamp};
 
 /// A gate, as shown to callers.
@@ -51,9 +51,18 @@ pub struct GateView {
     pub due: Option<Timestamp>,
     /// The fallback after the timeout.
     pub fallback: GateFallback,
+    /// The party that chose a fallback which passes people.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub chosen_by: Option<Principal>,
+    /// The gate that nobody answered in time, if this one asks again.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub asks_again: Option<GateId>,
     /// The outcome, once closed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ended: Option<EndView>,
+    /// Whether people can be asked again with `gate.ask`, since nobody answered in time.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub can_ask_again: bool,
 }
 
 /// The outcome of a gate.
@@ -85,6 +94,9 @@ pub struct EscalationView {
     pub due: Option<Timestamp>,
     /// The fallback after the timeout.
     pub fallback: EscalationFallback,
+    /// The party that chose a fallback which passes people.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub chosen_by: Option<Principal>,
     /// Whether the owner can answer now; a suspended or blocked person sees it later.
     pub presented: bool,
     /// Whether it is still open.
@@ -96,6 +108,9 @@ pub struct EscalationView {
 pub struct HighwayView {
     /// The preset these settings equal, if any.
     pub preset: Option<Preset>,
+    /// The party that chose fallbacks which pass people.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub chosen_by: Option<Principal>,
     /// The settings.
     #[serde(flatten)]
     pub highway: Highway,

@@ -54,12 +54,14 @@ pub(crate) fn on_emitted(
     signal: &SignalId,
     reason: Option<&Text<1000>>,
 ) -> Result<(), ApplyError> {
-    let policy = tx.state().highway.escalation;
+    let policy = tx.state().highway_in_force().escalation;
     if !policy.enabled {
         return Ok(());
     }
+    let by = tx.state().highway_by.clone();
     make_room(tx, workspace)?;
     let event = Event::EscalationReceived(Received {
+        chosen_by: by.filter(|_| policy.fallback.passes_people()),
         fallback: policy.fallback,
         reason: reason.cloned().unwrap_or_else(|| Text::lossy("")),
         signal_id: signal.clone(),
@@ -253,6 +255,7 @@ pub(crate) fn apply_received(
         at: entry.at,
         timeout: received.timeout,
         fallback: received.fallback,
+        chosen_by: received.chosen_by.clone(),
     };
     state.insert_escalation(received.signal_id.clone(), Arc::new(open))
 }

@@ -3,7 +3,8 @@
 //! A gate is triggered by a command and holds back its effect. It is closed once: by a person, by
 //! its fallback after the timeout, or by the runtime when there is nothing left to decide. The
 //! gates of one owner form a queue, oldest first. A gate that its fallback closed is not opened
-//! again for the same subject.
+//! again for the same subject, unless it was rejected and people are expressly asked again
+//! ([`decide_ask`]).
 
 use std::sync::Arc;
 
@@ -15,11 +16,12 @@ use crate::model::runs::approvals::request::Request;
 use crate::model::runs::workspace::{Party, Status, Timeout};
 use crate::protocol::event::{Event, Stamped};
 use crate::protocol::refusal::Refusal;
+use crate::protocol::reply::Reply;
 use crate::registry::apply_error::ApplyError;
 use crate::registry::rule::Rule;
 use crate::rules::identity::capability;
 use crate::rules::runs::approvals::resolve;
-use crate::rules::runs::{envelope, integration, task};
+use crate::rules::runs::{envelope, integration, task, workspace};
 use crate::values::id::{AnyId, ConflictId, EnvelopeId, GateId, IdKind, TaskId, WorkspaceId};
 use crate::values::principal::{Actor, Caller, Principal};
 
@@ -32,6 +34,19 @@ pub(crate) struct Stop {
     pub(crate) workspace: Option<WorkspaceId>,
     pub(crate) task: Option<TaskId>,
     pub(crate) request: Option<Request>,
+}
+
+impl Stop {
+    /// What waited at a gate, to ask about it again.
+    fn at(gate: &Gate) -> Self {
+        Stop {
+            kind: gate.kind,
+            subject: gate.subject.clone(),
+            workspace: gate.workspace.clone(),
+            task: gate.task.clone(),
+            request: gate.request.clone(),
+        }
+    }
 }
 
 /// How an action proceeds at a gate.
@@ -82,25 +97,84 @@ pub(crate) fn pass(
         return Err(Refusal::denied(Rule::GateWaits, message).into());
     }
     let actor = caller.principal.clone().into();
-    trigger(tx, stop, actor).map(Way::Waits)
+    trigger(tx, stop, actor, None).map(Way::Waits)
 }
 
 /// The gate for the same action that its fallback closed. A salvage is a different action than a
-/// merge.
+/// merge, and if a merge or a resolution was rejected, another one is a different action, too.
 fn guard(state: &State, stop: &Stop) -> Option<(GateId, Arc<ClosedGate>)> {
     let id = closed_by_fallback(state, stop.kind, &stop.subject)?;
     let closed = state.closed_gates.get(&id)?.clone();
     let saves = |request: &Option<Request>| matches!(request, Some(Request::Salvage(_)));
-    (saves(&closed.gate.request) == saves(&stop.request)).then_some((id, closed))
+    let is_same = match stop.kind {
+        GateType::Integration | GateType::ConflictResolution if closed.end == GateEnd::Reject => {
+            closed.gate.request == stop.request
+        }
+        _ => saves(&closed.gate.request) == saves(&stop.request),
+    };
+    is_same.then_some((id, closed))
+}
+
+/// Says how an action that was rejected because nobody answered in time can be asked about again.
+pub(crate) fn unanswered(gate: &GateId) -> String {
+    format!(
+        "nobody answered at gate {gate} in time, so this was rejected; ask people again with \
+         `althing gate ask {gate}`, or have a person order it"
+    )
 }
 
 /// The refusal because nobody answered in time and the fallback is to reject.
 fn turned_back(gate: &GateId) -> Refusal {
-    let message = format!(
-        "nobody answered at gate {gate} in time, and its fallback rejected this; a person \
-         who may answer there can still order it"
-    );
-    Refusal::denied(Rule::GateWaits, message)
+    Refusal::denied(Rule::GateWaits, unanswered(gate))
+}
+
+/// Whether people can be asked again about what waited at a gate.
+pub(crate) fn can_ask_again(state: &State, id: &GateId) -> bool {
+    state.closed_gates.get(id).is_some_and(|closed| {
+        closed.is_unanswered()
+            && closed.gate.is_valid(state)
+            && state.open_gate(closed.gate.kind, &closed.gate.subject).is_none()
+    })
+}
+
+/// Opens a gate again for what was rejected because nobody answered in time. The party that ordered
+/// it can ask again, and so can the coordinator and people who may decide at it.
+pub(crate) fn decide_ask(
+    tx: &mut Transaction<'_>,
+    caller: &Caller,
+    ask: &Ask,
+) -> Result<Reply, DecisionError> {
+    let (state, id) = (tx.state(), &ask.gate);
+    if state.gates.contains_key(id) {
+        let message = format!("gate {id} still waits for a person");
+        return Err(Refusal::denied(Rule::GateWaits, message).into());
+    }
+    let Some(closed) = state.closed_gates.get(id).cloned() else {
+        let message = format!("there is no gate {id}");
+        return Err(Refusal::not_found(Rule::GateOpen, message).into());
+    };
+    if closed.gate.asked_by != Actor::from(caller.principal.clone()) {
+        workspace::coordinator_only(state, caller, "ask again")?;
+    }
+    if !closed.is_unanswered() {
+        let message = format!("gate {id} is closed ({}) and cannot be asked again", closed.by);
+        return Err(Refusal::denied(Rule::AskAgain, message).into());
+    }
+    if closed.gate.kind == GateType::EnvelopeDelivery {
+        let message = "the message went back to its sender, who can send it again: `althing send`";
+        return Err(Refusal::denied(Rule::AskAgain, message).into());
+    }
+    if !closed.gate.is_valid(state) {
+        let message = format!("there is nothing left to decide about what waited at gate {id}");
+        return Err(Refusal::denied(Rule::AskAgain, message).into());
+    }
+    let stop = Stop::at(&closed.gate);
+    if let Some((open, _)) = state.open_gate(stop.kind, &stop.subject) {
+        let message = format!("this already waits for a person, at gate {open}");
+        return Err(Refusal::denied(Rule::GateWaits, message).into());
+    }
+    let gate = trigger(tx, stop, caller.principal.clone().into(), Some(id.clone()))?;
+    tx.gate_reply(&gate)
 }
 
 /// Refuses commands that would bypass a gate by other means.
@@ -131,7 +205,7 @@ pub(crate) fn escalated(
         };
         return Err(refusal.into());
     }
-    trigger(tx, stop, actor)
+    trigger(tx, stop, actor, None)
 }
 
 /// Opens a gate.
@@ -139,9 +213,12 @@ pub(crate) fn trigger(
     tx: &mut Transaction<'_>,
     stop: Stop,
     actor: Actor,
+    asks_again: Option<GateId>,
 ) -> Result<GateId, DecisionError> {
     let state = tx.state();
-    let policy = state.highway.gate(stop.kind).unwrap_or(state.highway.gate_defaults);
+    let highway = state.highway_in_force();
+    let policy = highway.gate(stop.kind).unwrap_or(highway.gate_defaults);
+    let chosen_by = state.highway_by.clone().filter(|_| policy.fallback.passes_people());
     if state.gates.len() >= GATES_MAX {
         let message = format!("there are already {GATES_MAX} open gates");
         return Err(Refusal::denied(Rule::Limits, message).into());
@@ -152,6 +229,8 @@ pub(crate) fn trigger(
     let home = state.root.clone();
     let gate_id: GateId = tx.mint(IdKind::Gate).into();
     let event = Event::GateTriggered(Triggered {
+        asks_again,
+        chosen_by,
         fallback: policy.fallback,
         gate_id: gate_id.clone(),
         gate_type: stop.kind,
@@ -174,7 +253,7 @@ pub(crate) fn on_planned(tx: &mut Transaction<'_>, id: &TaskId) -> Result<(), De
     }
     let (kind, task) = (GateType::TaskApproval, Some(id.clone()));
     let stop = Stop { kind, subject: id.into(), workspace: None, task, request: None };
-    trigger(tx, stop, Actor::Protocol).map(|_| ())
+    trigger(tx, stop, Actor::Protocol, None).map(|_| ())
 }
 
 /// Opens a gate for an accepted envelope, if deliveries need approval.
@@ -189,7 +268,7 @@ pub(crate) fn on_sent(
     let (kind, workspace) = (GateType::EnvelopeDelivery, Some(to.clone()));
     let task = tx.state().envelopes.get(id).and_then(|sent| sent.task.clone());
     let stop = Stop { kind, subject: id.into(), workspace, task, request: None };
-    trigger(tx, stop, Actor::Protocol).map(|_| ())
+    trigger(tx, stop, Actor::Protocol, None).map(|_| ())
 }
 
 /// The permission that a person needs to decide at a gate.
@@ -312,10 +391,19 @@ pub(crate) fn apply_triggered(
         at: entry.at,
         timeout: triggered.timeout,
         fallback: triggered.fallback,
+        chosen_by: triggered.chosen_by.clone(),
+        asks_again: triggered.asks_again.clone(),
         position: triggered.queue_position,
     };
     if !gate.is_valid(state) {
         return Err(ApplyError::Mismatch("what a gate is about"));
+    }
+    if let Some(before) = &triggered.asks_again {
+        let closed = state.closed_gates.get(before).ok_or(ApplyError::Unknown("the gate"))?;
+        if !closed.is_unanswered() {
+            return Err(ApplyError::Mismatch("a gate that nobody answered"));
+        }
+        state.guarded.remove(&(gate.kind, gate.subject.clone()));
     }
     state.insert_gate(triggered.gate_id.clone(), Arc::new(gate))
 }

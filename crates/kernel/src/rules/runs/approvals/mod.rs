@@ -19,14 +19,14 @@ use crate::machine::coordinator;
 use crate::machine::state::State;
 use crate::machine::transaction::{DecisionError, Transaction};
 use crate::model::runs::task::Task;
-use crate::protocol::event::Event;
+use crate::protocol::event::{Event, Stamped};
 use crate::protocol::refusal::Refusal;
 use crate::protocol::reply::Reply;
 use crate::registry::apply_error::ApplyError;
 use crate::registry::rule::Rule;
 use crate::rules::runs::task;
-use crate::values::id::TaskId;
-use crate::values::principal::Caller;
+use crate::values::id::{TaskId, WorkspaceId};
+use crate::values::principal::{Actor, Caller, Principal};
 use crate::values::time::Timestamp;
 
 pub use crate::model::runs::approvals::*;
@@ -37,14 +37,43 @@ pub(crate) fn decide_configure(
     wish: &Wish,
 ) -> Result<Reply, DecisionError> {
     let root = coordinator::root(tx.state())?.clone();
+    let highway = tx.state().highway_in_force().with(wish);
+    if wish.names_policies() {
+        may_choose(tx.state(), &caller.principal, &highway)?;
+    }
     may_configure(tx.state(), caller)?;
-    let highway = Highway::clone(&tx.state().highway).with(wish);
-    let event = Event::HighwayConfigured(Configured { highway, workspace_id: root.clone() });
-    tx.note(Some(&root), caller.principal.clone().into(), event)?;
+    configured(tx, &root, highway, caller.principal.clone().into())?;
     for draft in unasked(tx.state()) {
         gate::on_planned(tx, &draft)?;
     }
     Ok(Reply::Highway(Box::new(view::HighwayView::of(tx.state()))))
+}
+
+fn configured(
+    tx: &mut Transaction<'_>,
+    root: &WorkspaceId,
+    highway: Highway,
+    actor: Actor,
+) -> Result<(), ApplyError> {
+    let event = Event::HighwayConfigured(Configured { highway, workspace_id: root.clone() });
+    tx.note(Some(root), actor, event)
+}
+
+/// Has a run that began without people ask the first one who signs up, as a run with people does by
+/// default.
+pub(crate) fn on_first_person(tx: &mut Transaction<'_>) -> Result<(), DecisionError> {
+    let Some(root) = tx.state().root.clone() else { return Ok(()) };
+    let highway = Highway::clone(&tx.state().highway).asking_people();
+    if highway == *tx.state().highway {
+        return Ok(());
+    }
+    configured(tx, &root, highway, Actor::Protocol)?;
+    // However many drafts there are, nobody is kept from signing up.
+    let room = gate::GATES_MAX.saturating_sub(tx.state().gates.len());
+    for draft in unasked(tx.state()).iter().take(room) {
+        gate::on_planned(tx, draft)?;
+    }
+    Ok(())
 }
 
 /// Draft tasks of this run for which no gate was opened yet.
@@ -63,14 +92,32 @@ fn unasked(state: &State) -> Vec<TaskId> {
     drafts.into_iter().map(|(_, id)| id).collect()
 }
 
+/// Checks whether a caller may choose settings that ask people less than the default ones do. Without
+/// users there is nobody to ask.
+pub(crate) fn may_choose(
+    state: &State,
+    principal: &Principal,
+    highway: &Highway,
+) -> Result<(), Refusal> {
+    let is_person = matches!(principal, Principal::User(_));
+    if is_person || state.users.is_empty() || !highway.is_looser_than_default() {
+        return Ok(());
+    }
+    let how = if highway.passes_people() {
+        "let unanswered requests pass people"
+    } else {
+        "ask people less than by default"
+    };
+    let message = format!("{principal} may not choose settings that {how}");
+    Err(Refusal::denied(Rule::PeopleChoose, message))
+}
+
 /// Checks whether a caller may change the approval settings: people with the permission, or the
 /// coordinator if there are no users.
 pub(crate) fn may_configure(state: &State, caller: &Caller) -> Result<(), Refusal> {
     use crate::rules::identity::capability::{Permission, may};
     match &caller.principal {
-        crate::values::principal::Principal::User(user) => {
-            may(state, user, Permission::CreateWorkspace, None)
-        }
+        Principal::User(user) => may(state, user, Permission::CreateWorkspace, None),
         principal if state.users.is_empty() && coordinator::is_coordinator(state, principal) => {
             Ok(())
         }
@@ -83,13 +130,31 @@ pub(crate) fn may_configure(state: &State, caller: &Caller) -> Result<(), Refusa
 
 pub(crate) fn apply_configured(
     state: &mut State,
+    entry: &Stamped,
     configured: &Configured,
 ) -> Result<(), ApplyError> {
     if state.root.as_ref() != Some(&configured.workspace_id) {
         return Err(ApplyError::Mismatch("the root of the run"));
     }
+    let is_persons = matches!(state.highway_by, Some(Principal::User(_)));
+    if !is_persons || !configured.highway.has_policies_of(&state.highway) {
+        state.highway_by = match &entry.draft.actor {
+            Actor::Principal(principal) => Some(principal.clone()),
+            Actor::Protocol => None,
+        };
+    }
     state.highway = Arc::new(configured.highway.clone());
     Ok(())
+}
+
+impl State {
+    /// The approval settings that apply. If there are users, a fallback passes people only if one of
+    /// them chose it; a run of an earlier build, or one that began without users, may have others.
+    pub(crate) fn highway_in_force(&self) -> Highway {
+        let highway = Highway::clone(&self.highway);
+        let is_persons = matches!(self.highway_by, Some(Principal::User(_)));
+        if is_persons || self.users.is_empty() { highway } else { highway.passing_nobody() }
+    }
 }
 
 /// Closes gates whose subject is gone and escalations of ended workspaces. It runs after every

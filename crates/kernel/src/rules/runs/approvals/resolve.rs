@@ -89,7 +89,7 @@ pub(crate) fn decide_resolve(
     };
     close(tx, resolved, caller.principal.clone().into())?;
     match resolve.action {
-        GateAction::Reject => turn_back(tx, &gate, ApprovalSource::Human)?,
+        GateAction::Reject => turn_back(tx, &gate)?,
         GateAction::Approve | GateAction::Modify => {
             let_through(tx, &gate, changed, ApprovalSource::Human)?;
         }
@@ -226,8 +226,12 @@ pub(crate) fn fall_back(
             GateEnd::Approve | GateEnd::Modify => {
                 let_through(tx, gate, None, ApprovalSource::Timeout)
             }
-            GateEnd::Reject => turn_back(tx, gate, ApprovalSource::Timeout),
-            GateEnd::Escalate => Ok(()),
+            // A message goes back to its sender. Everything else stays where it is, so that people can
+            // be asked again.
+            GateEnd::Reject if gate.kind == GateType::EnvelopeDelivery => {
+                Ok(send_back(tx, gate, "gate_unanswered")?)
+            }
+            GateEnd::Reject | GateEnd::Escalate => Ok(()),
         }
     });
     match done {
@@ -264,49 +268,41 @@ fn let_through(
     }
 }
 
-/// Rejects the waiting action.
-fn turn_back(
-    tx: &mut Transaction<'_>,
-    gate: &Gate,
-    source: ApprovalSource,
-) -> Result<(), DecisionError> {
-    let initiator = match source {
-        ApprovalSource::Human => Initiator::Human,
-        _ => Initiator::Runtime,
-    };
+/// Rejects the waiting action for a person.
+fn turn_back(tx: &mut Transaction<'_>, gate: &Gate) -> Result<(), DecisionError> {
     match (gate.kind, &gate.request) {
         (GateType::TaskApproval, _) => {
             if let Some(id) = &gate.task {
                 follow::step(tx, id, task::Status::Cancelled, None, Actor::Protocol)?;
             }
         }
-        (GateType::EnvelopeDelivery, _) => send_back(tx, gate)?,
+        (GateType::EnvelopeDelivery, _) => send_back(tx, gate, "gate_rejected_by_human")?,
         // The workspace has already failed and stays so.
         (GateType::Integration, Some(Request::Salvage(_))) => {}
-        (GateType::Integration, _) => fail(tx, gate, initiator)?,
+        (GateType::Integration, _) => fail(tx, gate)?,
         (GateType::ConflictResolution, Some(Request::Resolve(asked)))
             if asked.strategy == conflict::Resolution::Escalate =>
         {
-            fail(tx, gate, initiator)?;
+            fail(tx, gate)?;
         }
         _ => {}
     }
     Ok(())
 }
 
-fn fail(tx: &mut Transaction<'_>, gate: &Gate, initiator: Initiator) -> Result<(), ApplyError> {
+fn fail(tx: &mut Transaction<'_>, gate: &Gate) -> Result<(), ApplyError> {
     let Some(id) = &gate.workspace else { return Ok(()) };
     let salvaged = tx.state().workspaces.get(id).is_some_and(|known| known.status.is_terminal());
     if salvaged {
         // The workspace has already failed; only the salvage is abandoned.
         return salvage::abandon(tx, id, Trigger::GateRejectedByHuman);
     }
-    let (to, trigger) = (Status::Failed, Trigger::GateRejectedByHuman);
+    let (to, trigger, initiator) = (Status::Failed, Trigger::GateRejectedByHuman, Initiator::Human);
     change::fail(tx, id, Change { to, trigger, initiator, reason: None, actor: Actor::Protocol })
 }
 
-/// Returns an envelope that a person rejected, and tells its sender.
-fn send_back(tx: &mut Transaction<'_>, gate: &Gate) -> Result<(), ApplyError> {
+/// Returns an envelope that was rejected, and tells its sender why.
+fn send_back(tx: &mut Transaction<'_>, gate: &Gate, why: &str) -> Result<(), ApplyError> {
     let id = EnvelopeId::new(gate.subject.as_str());
     let id = id.map_err(|_| ApplyError::Unknown("the envelope"))?;
     let sent = tx.state().envelopes.get(&id).cloned();
@@ -320,7 +316,7 @@ fn send_back(tx: &mut Transaction<'_>, gate: &Gate) -> Result<(), ApplyError> {
         kind: sent.kind.clone(),
     };
     tx.note(Some(&sent.from), Actor::Protocol, Event::EnvelopeRejected(rejected))?;
-    let reason = Some(words("gate_rejected_by_human"));
+    let reason = Some(words(why));
     let notice = Saying { signal: SignalType::Failed, reason, about: Some((&id).into()) };
     signal::tell_sender(tx, &sent.to, &sent.from, notice)?;
     // Mail held up behind it is delivered.

@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use crate::machine::state::State;
+use crate::model::runs::approvals::GateType;
 use crate::model::runs::approvals::escalation::Escalation;
 use crate::model::runs::approvals::gate::{ClosedGate, Gate};
-use crate::model::runs::approvals::{GateType, Highway};
 use crate::model::runs::envelope::view::EnvelopeView;
 use crate::model::runs::task::view::TaskView;
 use crate::model::runs::workspace::{Party, Timeout};
@@ -85,6 +85,9 @@ impl GateView {
             since: gate.at,
             due: gate.due().filter(|_| ended.is_none()),
             fallback: gate.fallback,
+            chosen_by: gate.chosen_by.clone(),
+            asks_again: gate.asks_again.clone(),
+            can_ask_again: gate::can_ask_again(state, id),
             ended,
         }
     }
@@ -104,6 +107,7 @@ impl EscalationView {
             since: open.at,
             due: open.due(),
             fallback: open.fallback,
+            chosen_by: open.chosen_by.clone(),
             presented: owner.is_none_or(|owner| owner.status == standing::Status::Active),
             open: state.escalations.contains_key(id),
         }
@@ -121,13 +125,14 @@ impl EscalationView {
 
 impl HighwayView {
     pub(crate) fn of(state: &State) -> Self {
-        let highway = Highway::clone(&state.highway);
+        let highway = state.highway_in_force();
+        let chosen_by = state.highway_by.clone().filter(|_| highway.passes_people());
         let effective = GateType::ALL.into_iter().filter_map(|kind| {
             let policy = highway.gate(kind)?;
             let timeout = policy.timeout_s.map(Timeout::span);
             Some(EffectiveGate { kind, timeout, fallback: policy.fallback })
         });
         let effective = effective.collect();
-        HighwayView { preset: highway.name(), effective, highway }
+        HighwayView { preset: highway.name(), chosen_by, effective, highway }
     }
 }

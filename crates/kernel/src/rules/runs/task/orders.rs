@@ -15,7 +15,7 @@ use crate::rules::runs::task::follow;
 use crate::rules::runs::workspace::abort::aborted;
 use crate::rules::runs::workspace::{change, create};
 use crate::rules::runs::{task, workspace};
-use crate::values::id::TaskId;
+use crate::values::id::{GateId, TaskId};
 use crate::values::principal::{Actor, Caller, Principal};
 
 pub use crate::model::runs::task::orders::*;
@@ -59,16 +59,29 @@ fn sources(
     let gated = state.highway.gate(GateType::TaskApproval).is_some();
     let source = |id: &TaskId| {
         let subject = id.into();
-        if closed_by_fallback(state, GateType::TaskApproval, &subject).is_some() {
-            return Ok(ApprovalSource::Coordinator);
+        let closed = closed_by_fallback(state, GateType::TaskApproval, &subject);
+        let is_open = state.open_gate(GateType::TaskApproval, &subject).is_some();
+        match closed {
+            Some(gate) if is_unanswered(state, &gate) => {
+                if gated {
+                    return Err(Refusal::denied(Rule::TaskWaits, gate::unanswered(&gate)));
+                }
+            }
+            Some(_) => return Ok(ApprovalSource::Coordinator),
+            None => {}
         }
-        if gated || state.open_gate(GateType::TaskApproval, &subject).is_some() {
+        if gated || is_open {
             let message = format!("task {id} waits for a person's approval");
             return Err(Refusal::denied(Rule::TaskWaits, message));
         }
         Ok(ApprovalSource::GateDisabled)
     };
     tasks.iter().map(source).collect()
+}
+
+/// Whether a gate was rejected because nobody answered in time.
+fn is_unanswered(state: &State, gate: &GateId) -> bool {
+    state.closed_gates.get(gate).is_some_and(|closed| closed.is_unanswered())
 }
 
 /// Records the approval of a task at its gate.
