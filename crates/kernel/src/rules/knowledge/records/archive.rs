@@ -10,9 +10,7 @@ use crate::protocol::event::{Event, Stamped};
 use crate::protocol::refusal::Refusal;
 use crate::registry::apply_error::ApplyError;
 use crate::registry::rule::Rule;
-use crate::rules::knowledge::records::{
-    assign, change, effect, expect, record, remove, transition,
-};
+use crate::rules::knowledge::records::{assign, change, effect, expect, record, transition};
 use crate::values::idempotency::Mark;
 use crate::values::principal::{Actor, Caller, Principal};
 
@@ -48,7 +46,7 @@ pub(crate) fn plan(state: &State, who: &Principal, asked: &Archive) -> Result<Ar
 }
 
 pub(crate) fn apply(state: &mut State, entry: &Stamped, body: &Archived) -> Result<(), ApplyError> {
-    remove(state, body.id)?;
+    state.remove_record(body.id)?;
     transition::apply_others(state, entry, &body.effects)
 }
 
