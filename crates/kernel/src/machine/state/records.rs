@@ -49,8 +49,11 @@ impl Memory {
         self.newest.remove(&(id.kind, live, record.updated_seq, id.number));
         self.changed.remove(&(record.updated_seq, id));
         self.private.remove(&id);
-        if let Some(count) = self.counts.get_mut(&(id.kind, live)) {
-            *count = count.saturating_sub(1);
+        let left = self.count(id.kind, Some(live)).saturating_sub(1);
+        if left == 0 {
+            self.counts.remove(&(id.kind, live));
+        } else {
+            self.counts.insert((id.kind, live), left);
         }
         if let Some(plan) = record.worked_on() {
             self.at_work.remove(&(plan, id));
@@ -223,10 +226,10 @@ impl State {
         }
     }
 
-    /// Whether plans that depend on a plan may start.
+    /// Whether plans that depend on a plan may start. One that is archived has ended.
     pub fn is_met(&self, plan: RecordId) -> bool {
         let state = self.memory.records.get(&plan).and_then(|record| record.task_state());
-        state.is_some_and(|state| state.in_runs().is_done())
+        state.is_none_or(|state| state.in_runs().is_done())
     }
 
     /// A record, as the memory protocol shows it: the state in its words, and the plans below a
@@ -245,6 +248,14 @@ impl State {
         let steps = record.fields.steps.iter().cloned().chain(below).collect();
         shown.fields.steps = Few::new(steps).unwrap_or_else(|_| record.fields.steps.clone());
         Cow::Owned(shown)
+    }
+
+    /// The same for a shared record.
+    pub(crate) fn shown_shared(&self, record: &Arc<Record>) -> Arc<Record> {
+        match self.shown(record) {
+            Cow::Borrowed(_) => record.clone(),
+            Cow::Owned(shown) => Arc::new(shown),
+        }
     }
 
     /// A plan, as a step of the plan above it.

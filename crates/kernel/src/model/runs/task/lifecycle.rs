@@ -165,9 +165,13 @@ macro_rules! tables {
             $( step(State::$of, State::$ot, Allowed::Open, Kind::$oe, $ob), )*
         ];
 
-        /// The transitions that runs make, in their words.
+        /// The transitions of governed tasks, in the words of runs.
         pub const STEPS: &[(Status, Status)] = &[
             $( (State::$gf.in_runs(), State::$gt.in_runs()), )*
+        ];
+
+        /// The transitions with which a run takes an open task that is not pending.
+        pub const TAKEN: &[(Status, Status)] = &[
             $( (State::$tf.in_runs(), State::$tt.in_runs()), )*
         ];
 

@@ -22,7 +22,7 @@ use crate::values::text::Text;
 use crate::values::time::Timestamp;
 use crate::values::token::Format;
 
-pub use crate::model::runs::task::lifecycle::{STEPS, State};
+pub use crate::model::runs::task::lifecycle::{STEPS, State, TAKEN};
 
 closed_set! {
     /// The state of a task.

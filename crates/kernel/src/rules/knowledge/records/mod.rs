@@ -11,6 +11,7 @@ pub mod assign;
 pub(crate) mod claims;
 pub mod create;
 pub mod effect;
+pub(crate) mod governed;
 pub(crate) mod lease_transfer;
 pub(crate) mod link;
 pub mod loops;
@@ -325,7 +326,7 @@ fn mark_of(event: MemoryEvent<'_>) -> Option<&Mark> {
 
 /// The reply to a command, from the state after its event.
 fn reply_of(state: &State, event: MemoryEvent<'_>) -> Option<MemoryReply> {
-    let record = |id: &RecordId| state.memory.records.get(id).cloned();
+    let record = |id: &RecordId| state.memory.records.get(id).map(|own| state.shown_shared(own));
     match event {
         MemoryEvent::MemoryLooped(body) => record(&body.id).map(|own| loops::reply(own, body)),
         MemoryEvent::MemoryCreated(body) => record(&body.id).map(MemoryReply::Record),

@@ -5,12 +5,14 @@ use std::sync::Arc;
 use crate::machine::state::State as Whole;
 use crate::machine::transaction::Transaction;
 use crate::model::knowledge::records::record::Record;
-use crate::model::runs::task::{STEPS, State, Status, Task};
+use crate::model::leasing::lease::ReleaseCause;
+use crate::model::runs::task::{STEPS, State, Status, TAKEN, Task};
 use crate::model::runs::workspace::Trigger;
-use crate::protocol::event::{Event, Stamped};
+use crate::protocol::event::{Draft, Event, Stamped};
 use crate::registry::apply_error::ApplyError;
+use crate::rules::leasing::lease;
 use crate::values::id::{TaskId, WorkspaceId};
-use crate::values::principal::Actor;
+use crate::values::principal::{Actor, Principal};
 
 pub use crate::model::runs::task::follow::*;
 
@@ -30,7 +32,32 @@ pub(crate) fn step(
         to_status: to,
         workspace_id: workspace.cloned(),
     });
-    tx.note(home.as_ref(), actor, event)
+    tx.note(home.as_ref(), actor, event)?;
+    if matches!(to, Status::Integrated | Status::Cancelled) {
+        give_back(tx, &task)?;
+    }
+    Ok(())
+}
+
+/// Releases what the agent of a task that is over has claimed for it.
+fn give_back(tx: &mut Transaction<'_>, task: &Task) -> Result<(), ApplyError> {
+    let state = tx.state();
+    let bound = task.workspace.as_ref().and_then(|id| state.workspaces.get(id));
+    let Some(agent) = bound.and_then(|bound| bound.agent.clone()) else { return Ok(()) };
+    let plan = state.task_record(&task.id).map(|record| record.id.to_string());
+    let names = [plan.as_deref(), Some(task.id.as_str()).filter(|id| plan.as_deref() != Some(id))];
+    let held = names.into_iter().flatten().flat_map(|name| state.leases_for(name));
+    let own = held.filter(|lease| lease.holder == Principal::Agent(agent.clone()));
+    let epochs: Vec<u64> = own.map(|lease| lease.epoch).collect();
+    let causation = tx.entries().last().map(|entry| entry.id.clone());
+    for epoch in epochs {
+        let known = tx.state().lease_of_epoch(epoch);
+        let (id, held) = known.ok_or(ApplyError::Unknown("the lease"))?;
+        let event = lease::released(id, held, ReleaseCause::WorkOver);
+        let draft = lease::about(held, Actor::Protocol, false, event);
+        tx.emit(Draft { causation: causation.clone(), ..draft })?;
+    }
+    Ok(())
 }
 
 /// The workspace whose local trail records a task: the root of the run it was planned in, or the
@@ -155,7 +182,8 @@ pub(crate) fn apply_status_changed(
     if before != Some(changed.from_status) {
         return Err(ApplyError::Mismatch("the state it comes from"));
     }
-    if !STEPS.contains(&(changed.from_status, changed.to_status)) {
+    let step = (changed.from_status, changed.to_status);
+    if !STEPS.contains(&step) && !TAKEN.contains(&step) {
         return Err(ApplyError::Mismatch("the table of steps"));
     }
     state.change_record(entry, known.id, |task| {

@@ -51,7 +51,7 @@ pub(crate) fn decide_graph(
     plan: &Plan,
 ) -> Result<Reply, DecisionError> {
     workspace::coordinator_only(tx.state(), caller, "plan tasks")?;
-    let order = sorted(plan)?;
+    let order = sorted(tx.state(), plan)?;
     tx.state().memory.room_for(order.len())?;
     let root = coordinator::root(tx.state())?.clone();
     let graph_id: GraphId = tx.mint(IdKind::Graph).into();
@@ -60,7 +60,12 @@ pub(crate) fn decide_graph(
     for task in &order {
         ids.insert(&task.key, tx.mint(IdKind::Task).into());
     }
-    let id_of = |key: &Text<64>| ids.get(key).cloned().ok_or_else(|| unknown_key(key));
+    let outside: BTreeMap<&Text<64>, TaskId> =
+        order.iter().flat_map(|task| outside(tx.state(), plan, task)).collect();
+    let id_of = |key: &Text<64>| {
+        let known = ids.get(key).or_else(|| outside.get(key));
+        known.cloned().ok_or_else(|| unknown_key(key))
+    };
     let first = plan.tasks.first().ok_or_else(|| unsound("a plan has at least one task"))?;
     let begun = Event::GraphCreated(GraphCreated {
         graph_id: graph_id.clone(),
@@ -103,8 +108,20 @@ fn unknown_key(key: &Text<64>) -> Refusal {
     unsound(format!("no task of this plan has the key {:?}", key.as_str()))
 }
 
+/// The dependencies of a task on tasks that were planned outside a run, by their keys.
+fn outside<'p>(state: &Whole, plan: &Plan, task: &'p Planned) -> Vec<(&'p Text<64>, TaskId)> {
+    let is_own = |key: &Text<64>| plan.tasks.iter().any(|own| own.key == *key);
+    let known = |key: &'p Text<64>| {
+        let id = key.as_str().parse::<RecordId>().map(|id| id.to_string());
+        let id = TaskId::new(id.as_deref().unwrap_or(key.as_str())).ok()?;
+        let known = state.task(&id).filter(|known| known.graph == Graph::standing())?;
+        Some((key, known.id))
+    };
+    task.depends_on.iter().filter(|key| !is_own(key)).filter_map(known).collect()
+}
+
 /// The tasks of a plan, each after its dependencies and its parent.
-fn sorted(plan: &Plan) -> Result<Vec<&Planned>, Refusal> {
+fn sorted<'p>(state: &Whole, plan: &'p Plan) -> Result<Vec<&'p Planned>, Refusal> {
     if plan.tasks.is_empty() || plan.tasks.len() > TASKS_MAX {
         return Err(unsound(format!(
             "a plan has 1 to {TASKS_MAX} tasks, not {}",
@@ -123,17 +140,20 @@ fn sorted(plan: &Plan) -> Result<Vec<&Planned>, Refusal> {
         }
     }
     // Topological sort: repeatedly take a task with nothing left before it.
-    let before = |task: &Planned| task.depends_on.iter().chain(&task.parent).count();
     let mut left: BTreeMap<&Text<64>, usize> = BTreeMap::new();
     let mut after: BTreeMap<&Text<64>, Vec<&Text<64>>> = BTreeMap::new();
     for task in &plan.tasks {
-        left.insert(&task.key, before(task));
-        for earlier in task.depends_on.iter().chain(&task.parent) {
+        let outside: Vec<&Text<64>> =
+            outside(state, plan, task).into_iter().map(|(key, _)| key).collect();
+        let within = task.depends_on.iter().filter(|key| !outside.contains(key));
+        let within: Vec<&Text<64>> = within.chain(&task.parent).collect();
+        left.insert(&task.key, within.len());
+        for earlier in within {
             let known = by_key.get_key_value(earlier).ok_or_else(|| unknown_key(earlier))?.0;
             after.entry(known).or_default().push(&task.key);
         }
     }
-    let free = plan.tasks.iter().filter(|task| before(task) == 0);
+    let free = plan.tasks.iter().filter(|task| left.get(&task.key) == Some(&0));
     let mut next: std::collections::VecDeque<&Text<64>> = free.map(|task| &task.key).collect();
     let mut order = Vec::with_capacity(plan.tasks.len());
     while let Some(key) = next.pop_front() {

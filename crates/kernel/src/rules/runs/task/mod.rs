@@ -48,7 +48,7 @@ pub(crate) fn bindable(state: &Whole, id: &TaskId) -> Result<Task, Refusal> {
 }
 
 /// Refuses a task that an agent has an active assignment for, naming the agent.
-fn not_taken(state: &Whole, task: &Task) -> Result<(), Refusal> {
+pub(crate) fn not_taken(state: &Whole, task: &Task) -> Result<(), Refusal> {
     let Some(record) = state.task_record(&task.id) else { return Ok(()) };
     let mut at_work = state.memory.at_work_on(record.id);
     let Some(work) = at_work.next().and_then(|id| state.memory.records.get(&id)) else {

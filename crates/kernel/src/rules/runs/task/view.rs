@@ -4,7 +4,7 @@ use crate::machine::state::State as Whole;
 use crate::model::knowledge::records::field::Step;
 use crate::model::knowledge::records::record::Record;
 use crate::model::runs::task::{Graph, Status, Task};
-use crate::rules::runs::task::{is_of_this_run, unmet};
+use crate::rules::runs::task::{is_of_this_run, not_taken, unmet};
 use crate::values::content::Blob;
 use crate::values::id::{GraphId, TaskId};
 use crate::values::text::Text;
@@ -26,7 +26,8 @@ impl TaskView {
             depends_on: task.depends_on.clone(),
             ready: waits_for.is_empty()
                 && task.status == Status::Pending
-                && is_of_this_run(state, task),
+                && is_of_this_run(state, task)
+                && not_taken(state, task).is_ok(),
             waits_for,
             parent_task: task.parent.clone(),
             priority: task.priority,
