@@ -7,6 +7,7 @@ use althing_kernel::query::{
     Answer, Everything, OfWorkspace, Query, RightList, RunView, SightView, TaskDeps, TaskList,
     WorkspaceList,
 };
+use althing_kernel::records::RecordId;
 use althing_kernel::right::RightView;
 use althing_kernel::task::view::{GraphView, TaskView};
 use althing_kernel::user::{Status, User};
@@ -290,6 +291,12 @@ impl CommandContext<'_> {
     /// A task by its id, a part of it, or its name.
     pub(crate) fn task(&self, text: &str) -> Result<TaskId, Error> {
         let all = self.tasks(TaskList { all: true, ..TaskList::default() })?;
+        // A task has two ids: as a plan it is `pln#3`.
+        if let Ok(id) = text.parse::<RecordId>()
+            && let Some(view) = all.iter().find(|view| view.plan == id.to_string())
+        {
+            return Ok(view.task.clone());
+        }
         let naming = Naming::of(all.iter().map(|view| &view.task));
         if naming.find(text).is_ok_and(|found| found.is_some()) {
             return named(&naming, text, TaskId::new);
@@ -300,9 +307,7 @@ impl CommandContext<'_> {
             let current = self.engine()?.world()?.state.newest_root().cloned();
             let graphs = self.graphs()?;
             let own = |view: &&TaskView| {
-                graphs
-                    .iter()
-                    .any(|graph| graph.graph == view.graph && Some(&graph.run) == current.as_ref())
+                graphs.iter().any(|graph| graph.graph == view.graph && graph.run == current)
             };
             called.retain(own);
         }

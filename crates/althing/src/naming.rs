@@ -69,8 +69,10 @@ impl Naming {
     /// The short form of an id: an ending that no other has, or all of it.
     pub(crate) fn short<T: ToString>(&self, id: &T) -> String {
         let id = id.to_string();
-        if self.ids.binary_search(&id).is_err() {
-            return id;
+        // A task that was planned as a record has the record's label for its short form.
+        let label = labelled(&id);
+        if label != id || self.ids.binary_search(&id).is_err() {
+            return label;
         }
         ending(&id, self.shown).to_owned()
     }

@@ -162,7 +162,7 @@ fn tasks(
     root: &WorkspaceId,
 ) -> Result<BTreeMap<&'static str, usize>, Error> {
     let graphs = context.graphs()?;
-    let own: Vec<_> = graphs.iter().filter(|graph| graph.run == *root).collect();
+    let own: Vec<_> = graphs.iter().filter(|graph| graph.run.as_ref() == Some(root)).collect();
     let mut counts = BTreeMap::new();
     for task in context.tasks(TaskList::default())? {
         if own.iter().any(|graph| graph.graph == task.graph) {

@@ -1,6 +1,7 @@
 //! `althing task`
 
 use althing_kernel::query::{Answer, OfTask, Query, TaskDeps, TaskList as List, TaskReady};
+use althing_kernel::records::RecordId;
 use althing_kernel::task::graph::{Add, Plan, Planned};
 use althing_kernel::task::orders::{Approve, Assign, Cancel, Retry};
 use althing_kernel::task::view::{GraphView, TaskView};
@@ -162,6 +163,7 @@ fn assign(context: &CommandContext<'_>, args: TaskAssign) -> Result<(), Error> {
             None if args.with_results => Some(topology::results(context, &task)?),
             None => None,
         },
+        directive: None,
         group: allowance.group,
         liveness_interval_s: allowance.liveness,
         owner: binding.owner,
@@ -214,6 +216,11 @@ fn list(context: &CommandContext<'_>, args: &TaskList) -> Result<(), Error> {
     table(context, &tasks, "no tasks")
 }
 
+/// The short label of the plan that a task is, such as `pln#3`.
+fn plan_label(task: &TaskView) -> String {
+    task.plan.parse::<RecordId>().map_or_else(|_| task.plan.clone(), |id| id.label())
+}
+
 /// The ids of all tasks, to be shown short.
 pub(super) fn naming(context: &CommandContext<'_>) -> Result<Naming, Error> {
     let all = context.tasks(List { all: true, ..List::default() })?;
@@ -259,6 +266,7 @@ fn show(context: &CommandContext<'_>, text: &str) -> Result<(), Error> {
     };
     let mut facts = vec![
         ("task", short(&task.task)),
+        ("plan", plan_label(&task)),
         ("name", task.name.clone()),
         ("state", standing(&task)),
         ("priority", word(&task.priority)),
@@ -283,6 +291,12 @@ fn show(context: &CommandContext<'_>, text: &str) -> Result<(), Error> {
         context.out().fact(key, 12, &one_line(&value))?;
     }
     context.out().line("")?;
+    if let Some(text) = &task.text {
+        for line in text.lines() {
+            context.out().line(format!("  {}", one_line(line)))?;
+        }
+        return Ok(());
+    }
     for line in content::shown(&context.blobs(), &task.description) {
         context.out().line(format!("  {line}"))?;
     }
@@ -304,7 +318,7 @@ fn graphs(context: &CommandContext<'_>) -> Result<(), Error> {
             naming.short(&graph.graph),
             graph.tasks.len().to_string(),
             from_now(graph.created_at, context.now()),
-            workspaces.short(&graph.run),
+            graph.run.as_ref().map_or_else(|| "-".to_owned(), |run| workspaces.short(run)),
         ]
     };
     let titles = ["GRAPH", "TASKS", "PLANNED", "RUN"];

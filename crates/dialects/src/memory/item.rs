@@ -34,11 +34,20 @@ pub fn item(record: &Record, now: Timestamp) -> Value {
     if let Value::Object(fields) = fields {
         for (name, value) in fields {
             // Internal counters of the kernel, and times of states of plain records, are left out.
-            if name == "steps_made" || (name == "stamps" && kind != Kind::Assignment) {
+            if name == "task"
+                || name == "steps_made"
+                || (name == "stamps" && kind != Kind::Assignment)
+            {
                 continue;
             }
             let (name, value) = field(kind, &name, value);
             item[name] = value;
+        }
+    }
+    if let Some(task) = record.task() {
+        item["task_id"] = record.task_id().as_str().into();
+        if let Some(workspace) = &task.workspace {
+            item["workspace_id"] = workspace.as_str().into();
         }
     }
     if kind == Kind::Decision {

@@ -1,6 +1,7 @@
 //! Clients: authenticated callers who issue commands. Every command of a door passes here, so this
 //! is where its text is looked through for secrets and its content is stored.
 
+use althing_kernel::envelope::PayloadArg;
 use althing_kernel::refusal::{Details, OutsideKind, RecordRefusal, SecretFound};
 use althing_kernel::text::Text;
 use althing_kernel::{
@@ -179,6 +180,7 @@ impl Client {
 
     fn job(&self, mut command: Command, mut request: Request) -> Result<Job, EngineError> {
         self.engine.check_merged(&command)?;
+        self.give_directive(&mut command)?;
         if self.store_content(&mut command)? {
             request = self::request(&command)?;
         }
@@ -211,6 +213,28 @@ impl Client {
             Signing::Channel => Ok(Asked::unsigned(caller, request)),
             Signing::Each => self.sign(caller, request).map(Asked::Signed),
         }
+    }
+
+    /// Adds the text of a task that was planned outside a run to the command that binds a workspace
+    /// to it. The description of other tasks is stored already.
+    fn give_directive(&self, command: &mut Command) -> Result<(), EngineError> {
+        let (task, directive) = match command {
+            Command::TaskAssign(args) => (Some(&args.task), &mut args.directive),
+            Command::WorkspaceCreate(args) => (args.task.as_ref(), &mut args.directive),
+            _ => return Ok(()),
+        };
+        let Some(task) = task.filter(|_| directive.is_none()) else { return Ok(()) };
+        let world = self.engine.world()?;
+        let plain = world
+            .state
+            .task_record(task)
+            .filter(|record| record.task().is_none_or(|part| part.description.is_none()));
+        *directive = plain.map(|record| PayloadArg {
+            attachments: Vec::new(),
+            content: Content::Text(record.text.as_str().into()),
+            format: None,
+        });
+        Ok(())
     }
 
     /// Stores the text a command brings along, before anything can cite it, and puts the name of the

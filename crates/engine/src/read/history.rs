@@ -213,11 +213,11 @@ fn workspaces(state: &State) -> Vec<WorkspaceThen> {
 }
 
 fn tasks(state: &State) -> Vec<TaskThen> {
-    let all = state.tasks().map(|(id, task)| TaskThen {
-        task: id.clone(),
+    let all = state.tasks().map(|task| TaskThen {
+        task: task.id,
         name: task.name.to_string(),
         status: task.status,
-        workspace: task.workspace.clone(),
+        workspace: task.workspace,
         created_at: task.at,
     });
     let mut all: Vec<TaskThen> = all.collect();

@@ -352,6 +352,9 @@ rules! {
     TaskStep "W-TASK-05":
         "A task makes only the transitions of its state table."
         => "See its state with `althing task show ID`, and make one of the allowed transitions.";
+    TaskGoverned "A-TASK-01":
+        "A task that a run has taken moves only by its workspace's signals and the coordinator's orders."
+        => "Say it in its workspace with `althing signal`, or ask the coordinator; `althing task show ID` names both.";
     TaskReady "W-TASK-07":
         "A task can be assigned once all its dependencies are done."
         => "Wait for the tasks named; `althing task ready` shows what can be assigned.";

@@ -302,7 +302,7 @@ fn creation(state: &State, asked: &Asked<'_>) -> Permissions {
 /// The permissions for cancelling a task, which also ends the workspace that works on it.
 fn cancellation(state: &State, id: &TaskId) -> Permissions {
     let mut permissions = overall(Permission::Abort);
-    let bound = state.tasks.get(id).and_then(|task| task.workspace.clone());
+    let bound = state.task(id).and_then(|task| task.workspace);
     permissions.extend(bound.map(|bound| (Permission::Abort, Some(bound))));
     permissions
 }

@@ -34,7 +34,7 @@ pub(super) fn board(verbs: &Verbs<'_>, present: &Present) -> Result<Value, Error
         }
     }
     let plan = |record: &&Record| {
-        let mut shown = row(record);
+        let mut shown = row(&present.state.shown(record));
         let claims = of_plans.get(&record.id).map_or(&[][..], Vec::as_slice);
         let given = given.get(&record.id).map_or(&[][..], Vec::as_slice);
         let by = at_it(claims, given, present.now);
@@ -108,7 +108,7 @@ fn counts(present: &Present) -> Value {
 
 fn rows(present: &Present, kind: Kind) -> Vec<Value> {
     let live = present.state.memory().newest(kind, Some(true));
-    live.take(LISTED_MAX).map(|record| marked(record, present.now)).collect()
+    live.take(LISTED_MAX).map(|record| marked(&present.state.shown(record), present.now)).collect()
 }
 
 /// One line of the board, marked if it is overdue.

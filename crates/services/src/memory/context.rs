@@ -201,7 +201,7 @@ fn delta(present: &Present, args: &Context, me: &Principal) -> Result<Value, Err
     let items: Vec<Value> = changed
         .iter()
         .take(CHANGES_MAX)
-        .map(|record| change(record, start.after, start.from))
+        .map(|record| change(&present.state.shown(record), start.after, start.from))
         .collect();
     let first = start.entry(present)?;
     let (opened, ended) = claims::since(present, first)?;

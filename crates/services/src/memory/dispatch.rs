@@ -81,6 +81,7 @@ enum Standing {
 struct Judged<'s> {
     item: &'s Item,
     plan: &'s Record,
+    status: Status,
     standing: Standing,
     /// Plans that must be done before it and are not.
     waits_for: Vec<RecordId>,
@@ -92,7 +93,7 @@ struct Judged<'s> {
 impl Judged<'_> {
     fn shown(&self) -> Value {
         let mut shown = json!({
-            "plan_id": self.plan.id, "rank": self.item.rank, "status": self.plan.status,
+            "plan_id": self.plan.id, "rank": self.item.rank, "status": self.status,
             "text": self.plan.text.as_str().chars().take(120).collect::<String>(), "why": self.why,
         });
         if let Some(lane) = &self.item.lane {
@@ -109,9 +110,8 @@ impl Judged<'_> {
 
 /// The plans of a sequence by rank, each with its standing.
 fn judged<'s>(state: &'s State, sequence: &'s Record) -> Vec<Judged<'s>> {
-    let status = |id: &RecordId| state.memory().record(*id).map(|plan| plan.status);
     let unmet = |list: &[RecordId]| -> Vec<RecordId> {
-        list.iter().filter(|id| status(id) != Some(Status::Done)).copied().collect()
+        list.iter().filter(|id| !state.is_met(**id)).copied().collect()
     };
     let at_work = at_work(state);
     let finished = finished(state, sequence);
@@ -119,9 +119,13 @@ fn judged<'s>(state: &'s State, sequence: &'s Record) -> Vec<Judged<'s>> {
     items.sort_by_key(|item| item.rank);
     let judge = |item: &'s Item| {
         let plan = state.memory().record(item.plan)?;
-        let waits_for = unmet(&item.hard_after);
+        let mut waits_for = unmet(&item.hard_after);
+        waits_for.extend(unmet(&plan.fields.depends_on));
+        waits_for.sort();
+        waits_for.dedup();
+        let status = state.status_of(plan);
         let soft = unmet(&item.soft_after);
-        let (standing, why) = match plan.status {
+        let (standing, why) = match status {
             Status::Done => (Standing::Done, "done"),
             Status::Cancelled => (Standing::Done, "cancelled"),
             _ if at_work.contains(&plan.id) => (Standing::Active, "somebody is at work on it"),
@@ -135,7 +139,7 @@ fn judged<'s>(state: &'s State, sequence: &'s Record) -> Vec<Judged<'s>> {
             }
             _ => (Standing::Ready, "ready to be offered"),
         };
-        Some(Judged { item, plan, standing, waits_for, soft, why })
+        Some(Judged { item, plan, status, standing, waits_for, soft, why })
     };
     items.into_iter().filter_map(judge).collect()
 }

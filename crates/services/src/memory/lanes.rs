@@ -383,8 +383,8 @@ pub(super) fn assigned(state: &State, lane: &Lane) -> Option<Obstacle> {
         return Some(Obstacle {
             agent: shown(&lane.agent),
             code: "plan_is_over",
-            message: format!("{plan} is {} and cannot be assigned", over.status),
-            data: json!({ "plan_id": plan, "status": over.status }),
+            message: format!("{plan} is {} and cannot be assigned", over.word()),
+            data: json!({ "plan_id": plan, "status": over.word() }),
             held: None,
         });
     }

@@ -34,7 +34,7 @@ use althing_dialects::memory::PROTOCOL;
 use althing_dialects::memory::budget::{Budget, CHARS_DEFAULT};
 use althing_dialects::memory::item::with_haids;
 use althing_dialects::memory::words;
-use althing_kernel::{Principal, Rule};
+use althing_kernel::{Principal, Rule, State, TaskId};
 use serde_json::{Map, Value};
 
 pub(crate) use search_cache::SearchCache;
@@ -217,12 +217,25 @@ impl<'a> Verbs<'a> {
         self.perform(verb, given).map_err(|error| self.with_hint(verb, error))
     }
 
+    /// The same arguments with the ids of plans in place of the ids that runs use for tasks, if there
+    /// are any.
+    fn with_plans(&self, given: &Value) -> Result<Option<Value>, Error> {
+        if !names_tasks(given) {
+            return Ok(None);
+        }
+        let (mut named, present) = (given.clone(), self.present()?);
+        name_plans(&present.state, &mut named);
+        Ok(Some(named))
+    }
+
     fn perform(&self, verb: Verb, given: &Value) -> Result<Value, Error> {
         let says = matches!(verb, Verb::Coordinate | Verb::Dispatch | Verb::Loop);
         let large = says || matches!(verb, Verb::Sweep | Verb::Harvest);
         let mut warnings = Vec::new();
         let named = if says { args::with_request_id(given)? } else { Value::Null };
         let given = if says { &named } else { given };
+        let translated = self.with_plans(given)?;
+        let given = translated.as_ref().unwrap_or(given);
         let looks = given.as_object().is_some_and(|given| verb.looks(given));
         let recorded = |error| if looks { error } else { self.on_record(verb.command(), error) };
         self.check_caller(&args::caller_arguments(verb, given)?).map_err(recorded)?;
@@ -267,6 +280,43 @@ impl<'a> Verbs<'a> {
     }
 }
 
+/// The arguments that name plans.
+const PLANS: [&str; 6] = ["id", "planId", "plan_id", "depends_on", "plan", "filter"];
+
+/// How the ids begin that runs give to tasks.
+const TASK: &str = "task_";
+
+fn names_tasks(given: &Value) -> bool {
+    match given {
+        Value::String(text) => text.starts_with(TASK),
+        Value::Array(list) => list.iter().any(names_tasks),
+        Value::Object(own) => {
+            let named = |name: &str| own.get(name).is_some_and(names_tasks);
+            PLANS.iter().any(|name| named(name)) || named("data") || named("patch")
+        }
+        _ => false,
+    }
+}
+
+fn name_plans(state: &State, given: &mut Value) {
+    match given {
+        Value::String(text) => {
+            let task = TaskId::new(text).ok().filter(|_| text.starts_with(TASK));
+            if let Some(record) = task.and_then(|task| state.task_record(&task).cloned()) {
+                *text = record.id.to_string();
+            }
+        }
+        Value::Array(list) => list.iter_mut().for_each(|one| name_plans(state, one)),
+        Value::Object(own) => {
+            let named = own.iter_mut().filter(|(name, _)| {
+                PLANS.contains(&name.as_str()) || matches!(name.as_str(), "data" | "patch")
+            });
+            named.for_each(|(_, value)| name_plans(state, value));
+        }
+        _ => {}
+    }
+}
+
 /// The error object of this dialect.
 pub fn failure(error: &Error) -> Value {
     let mut object = error.object();
@@ -297,7 +347,9 @@ pub fn kind(error: &Error) -> &'static str {
         (ErrorKind::NotFound, _) => "not_found",
         (ErrorKind::Collision, _) => "claim_conflict",
         (ErrorKind::NotAuthentic, _) | (_, Rule::WhoAreYou) => "identity_error",
-        (_, Rule::HolderOnly | Rule::ForceNeedsRight | Rule::RecordOwner) => "ownership_error",
+        (_, Rule::HolderOnly | Rule::ForceNeedsRight | Rule::RecordOwner | Rule::TaskGoverned) => {
+            "ownership_error"
+        }
         (_, Rule::RecordField | Rule::RecordLinks | Rule::NoSecrets) => "validation_error",
         (_, Rule::RecordVersion) => "version_conflict",
         (_, Rule::RequestOnce) => "idempotency_key_reused_with_different_body",

@@ -170,7 +170,7 @@ pub(super) fn open_plans(state: &State) -> Vec<&Record> {
     let mut plans: Vec<&Record> =
         state.memory().newest(Kind::Plan, Some(true)).take(PLANS_MAX).collect();
     plans.sort_by_key(|plan| {
-        (plan.status != Status::InProgress, std::cmp::Reverse(plan.fields.priority))
+        (plan.word() != Status::InProgress, std::cmp::Reverse(plan.fields.priority))
     });
     plans
 }
@@ -191,7 +191,7 @@ impl Verbs<'_> {
             let (mut shown, mark) = match hit.id.parse::<RecordId>() {
                 Ok(id) => {
                     let record = present.state.memory().record(id)?;
-                    (short(record), standing(record, present.now))
+                    (short(&present.state.shown(record)), standing(record, present.now))
                 }
                 Err(_) => (decision(&present.state, &hit.id)?.short(), None),
             };

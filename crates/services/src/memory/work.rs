@@ -108,7 +108,7 @@ impl Verbs<'_> {
         facade.field("session_id", begun.session.as_ref().map(|id| id.as_str().to_owned()));
         let over = plan.and_then(|plan| before.state.memory().record(plan));
         if let Some(over) = over.filter(|plan| claim.is_some() && plan.is_terminal()) {
-            facade.warn("plan_is_over", format!("{} is {}", over.id, over.status));
+            facade.warn("plan_is_over", format!("{} is {}", over.id, over.word()));
         }
         let claim = match &claim {
             Some(open) => claimed(&present, args, open, &begun, &mut facade)?,
@@ -207,14 +207,20 @@ impl Verbs<'_> {
             .result("selected", self.select(present, &wanted).0)
             .result(
                 "context_diff",
-                news.iter().map(|record| change(record, after, from)).collect::<Vec<Value>>(),
+                news.iter()
+                    .map(|record| change(&present.state.shown(record), after, from))
+                    .collect::<Vec<Value>>(),
             )
             .result("changed_total", total)
             .result("first_visit", since == Since::First)
             .result("news_since", after.map_or_else(|| json!(from.map(utc)), Value::from))
             .result(
                 "plan_summary",
-                plans.iter().take(lengths.plans).map(|plan| row(plan)).collect::<Vec<Value>>(),
+                plans
+                    .iter()
+                    .take(lengths.plans)
+                    .map(|plan| row(&present.state.shown(plan)))
+                    .collect::<Vec<Value>>(),
             )
             .result("plan_total", present.state.memory().count(Kind::Plan, Some(true)))
             .result("stale_warnings", stale(&present.state, present.now, lengths.warnings))
@@ -222,7 +228,7 @@ impl Verbs<'_> {
         if let Some(plan) = args.plan.as_deref().and_then(|id| entity::id(Kind::Plan, id).ok())
             && let Ok(record) = record(present, plan)
         {
-            facade.result("plan", row(record));
+            facade.result("plan", row(&present.state.shown(record)));
         }
         if let Some(message) = args.message.as_deref()
             && let Ok(id) = entity::id(Kind::Message, message)
@@ -266,7 +272,10 @@ impl Verbs<'_> {
             let waiting = self.context.project().search_cache().waiting(&present.state, &own, kind);
             let records = waiting.iter().filter_map(|id| present.state.memory().record(*id));
             work["total"][name] = waiting.len().into();
-            work[name] = records.take(limit).map(|record| marked(record, present.now)).collect();
+            work[name] = records
+                .take(limit)
+                .map(|record| marked(&present.state.shown(record), present.now))
+                .collect();
         }
         work
     }
@@ -354,7 +363,9 @@ fn next_steps(
     let own = verbs.principal();
     if let Some(claim) = claim {
         let plan = claim.plan().and_then(|plan| present.state.memory().record(plan));
-        if let Some(plan) = plan.filter(|plan| plan.status == Status::Open) {
+        if let Some(plan) =
+            plan.filter(|plan| plan.word() == Status::Open && !present.state.is_governed(plan))
+        {
             let to = json!({ "entity": "plan", "id": plan.id.to_string(), "to": "in_progress" });
             facade.next(Verb::Transition.tool(), to, "now, so that others see it");
         }

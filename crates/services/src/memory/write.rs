@@ -82,8 +82,8 @@ impl Verbs<'_> {
     fn brought(&self, made: &Record, to: Status) -> Result<Arc<Record>, Error> {
         let present = self.present()?;
         let now = record(&present, made.id)?;
-        if now.status != made.status {
-            return Ok(Arc::new(now.clone()));
+        if present.state.status_of(now) != made.status {
+            return Ok(Arc::new(present.state.shown(now).into_owned()));
         }
         let moved = self.moved(Move::plain(made.id, to))?;
         moved.record.ok_or_else(|| Error::defect("a moved record is missing"))

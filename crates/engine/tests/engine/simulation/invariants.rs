@@ -644,8 +644,8 @@ impl Ledger {
     fn compare_tasks(&self, state: &State) {
         let seed = self.seed;
         assert_eq!(state.tasks().count(), self.tasks.len(), "seed {seed}");
-        for (id, task) in state.tasks() {
-            let work = &self.tasks[id];
+        for task in state.tasks() {
+            let (id, work) = (&task.id, &self.tasks[&task.id]);
             assert_eq!(task.status, work.status, "seed {seed}: {id}");
             assert_eq!(task.depends_on, work.depends_on, "seed {seed}: {id}");
             assert_eq!(task.history, work.history, "seed {seed}: {id}");

@@ -139,8 +139,8 @@ impl Scene {
         let here = |root: &WorkspaceId| state.root() == Some(root);
         let graphs = state.graphs().filter(|(_, graph)| here(&graph.root));
         scene.graphs = graphs.map(|(id, _)| id.clone()).collect();
-        for (id, task) in state.tasks().filter(|(_, task)| scene.graphs.contains(&task.graph)) {
-            scene.tasks.push((id.clone(), task.status, task.graph.clone()));
+        for task in state.tasks().filter(|task| scene.graphs.contains(&task.graph)) {
+            scene.tasks.push((task.id, task.status, task.graph));
         }
         for (source, open) in state.integrations() {
             let of = |conflict: &althing_kernel::integration::conflict::OpenConflict| {

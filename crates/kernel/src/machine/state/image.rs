@@ -24,14 +24,13 @@ use crate::model::runs::news::News;
 use crate::model::runs::recovery::WriterName;
 use crate::model::runs::right::Right;
 use crate::model::runs::signal::Notice;
-use crate::model::runs::task::{Graph, Task};
+use crate::model::runs::task::Graph;
 use crate::model::runs::taxonomy::Taxonomy;
 use crate::model::runs::taxonomy::document::Document;
 use crate::model::runs::workspace::Workspace;
 use crate::registry::apply_error::ApplyError;
 use crate::values::id::{
-    AnyId, CheckpointId, EnvelopeId, GateId, GraphId, LeaseId, RightId, SignalId, TaskId,
-    WorkspaceId,
+    AnyId, CheckpointId, EnvelopeId, GateId, GraphId, LeaseId, RightId, SignalId, WorkspaceId,
 };
 use crate::values::key::PublicKey;
 use crate::values::name::{AgentName, UserId};
@@ -60,7 +59,6 @@ pub struct Image {
     news: Vec<((WorkspaceId, Timestamp), News)>,
     checkpoints: Vec<(CheckpointId, Checkpoint)>,
     graphs: Vec<(GraphId, Graph)>,
-    tasks: Vec<(TaskId, Task)>,
     integrations: Vec<(WorkspaceId, Integration)>,
     highway: Highway,
     highway_by: Option<Principal>,
@@ -105,7 +103,6 @@ impl State {
             news: list(&self.news),
             checkpoints: shared(&self.checkpoints),
             graphs: list(&self.graphs),
-            tasks: shared(&self.tasks),
             integrations: list(&self.integrations),
             highway: Highway::clone(&self.highway),
             highway_by: self.highway_by.clone(),
@@ -169,9 +166,6 @@ impl State {
         }
         for (id, checkpoint) in image.checkpoints {
             state.insert_checkpoint(id, checkpoint);
-        }
-        for (id, task) in image.tasks {
-            state.insert_task(id, task);
         }
         for (id, closed) in image.closed_gates {
             state.insert_closed_gate(id, closed);

@@ -5,6 +5,7 @@
 //! they opened.
 
 pub(crate) mod image;
+pub(crate) mod records;
 
 use crate::values::id::First as _;
 use imbl::OrdMap;
@@ -31,7 +32,7 @@ use crate::model::runs::news::News;
 use crate::model::runs::recovery::WriterName;
 use crate::model::runs::right::{Right, RightType};
 use crate::model::runs::signal::Notice;
-use crate::model::runs::task::{Graph, Task};
+use crate::model::runs::task::Graph;
 use crate::model::runs::taxonomy::Taxonomy;
 use crate::model::runs::workspace::Workspace;
 use crate::model::runs::workspace::group::GroupName;
@@ -93,7 +94,6 @@ pub struct State {
     pub(crate) news: OrdMap<(WorkspaceId, Timestamp), News>,
     pub(crate) checkpoints: OrdMap<CheckpointId, Arc<Checkpoint>>,
     pub(crate) graphs: OrdMap<GraphId, Graph>,
-    pub(crate) tasks: OrdMap<TaskId, Arc<Task>>,
     /// Merges in progress, by the workspace whose work is merged.
     pub(crate) integrations: OrdMap<WorkspaceId, Integration>,
     /// The approval settings of the current run.
@@ -133,6 +133,8 @@ pub struct State {
     pub(crate) rights_held: OrdSet<(WorkspaceId, WorkspaceId, RightType, RightId)>,
     pub(crate) rights_to: OrdSet<(WorkspaceId, RightId)>,
     pub(crate) registers: OrdSet<(WorkspaceId, Timestamp, CheckpointId)>,
+    /// The records of tasks, by the ids that runs use, and the tasks by their graph.
+    pub(crate) tasks: OrdMap<TaskId, RecordId>,
     pub(crate) graph_tasks: OrdSet<(GraphId, Timestamp, TaskId)>,
     /// Open salvages, by target and source.
     pub(crate) salvages: OrdSet<(WorkspaceId, WorkspaceId)>,
@@ -194,16 +196,6 @@ impl State {
     /// The live rights.
     pub fn rights(&self) -> impl Iterator<Item = (&RightId, &Right)> {
         self.rights.iter()
-    }
-
-    /// All tasks ever planned.
-    pub fn tasks(&self) -> impl Iterator<Item = (&TaskId, &Task)> {
-        self.tasks.iter().map(|(id, task)| (id, task.as_ref()))
-    }
-
-    /// A task by its id.
-    pub fn task(&self, id: &TaskId) -> Option<&Task> {
-        self.tasks.get(id).map(AsRef::as_ref)
     }
 
     /// A checkpoint by its id.
@@ -307,7 +299,7 @@ impl State {
     pub fn size(&self) -> usize {
         let held = self.agents.len() + self.users.len() + self.sessions.len() + self.leases.len();
         let mail = self.envelopes.len() + self.notices.len() + self.pending_signals.len();
-        let work = self.workspaces.len() + self.checkpoints.len() + self.tasks.len();
+        let work = self.workspaces.len() + self.checkpoints.len();
         let asked = self.gates.len() + self.closed_gates.len() + self.escalations.len();
         let written = self.commons.size() + self.memory.len();
         held + mail + work + asked + self.rights.len() + written

@@ -78,13 +78,13 @@ impl Transaction<'_> {
     }
 
     pub(crate) fn task_reply(&self, id: &TaskId) -> Result<Reply, DecisionError> {
-        let known = self.state.tasks.get(id).ok_or(ApplyError::Unknown("the task"))?;
-        Ok(Reply::Task(Box::new(TaskView::of(&self.state, id, known))))
+        let known = self.state.task(id).ok_or(ApplyError::Unknown("the task"))?;
+        Ok(Reply::Task(Box::new(TaskView::of(&self.state, &known))))
     }
 
     pub(crate) fn tasks_reply(&self, ids: &[TaskId]) -> Reply {
-        let known = ids.iter().filter_map(|id| self.state.tasks.get(id).map(|task| (id, task)));
-        Reply::Tasks(known.map(|(id, task)| TaskView::of(&self.state, id, task)).collect())
+        let known = ids.iter().filter_map(|id| self.state.task(id));
+        Reply::Tasks(known.map(|task| TaskView::of(&self.state, &task)).collect())
     }
 
     pub(crate) fn right_reply(&self, id: &RightId) -> Result<Reply, DecisionError> {

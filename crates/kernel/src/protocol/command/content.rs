@@ -30,7 +30,10 @@ impl Command {
                 args.tasks.iter_mut().try_for_each(|task| visit(&mut task.description))
             }
             Command::TaskAdd(args) => visit(&mut args.description),
-            Command::TaskAssign(args) => args.context.as_mut().map_or(Ok(()), visit),
+            Command::TaskAssign(args) => {
+                args.context.as_mut().map_or(Ok(()), &mut *visit)?;
+                args.directive.as_mut().map_or(Ok(()), |payload| in_payload(payload, visit))
+            }
             Command::IntegrationDecide(args) => {
                 args.merged.as_mut().map_or(Ok(()), |files| in_files(files, visit))
             }

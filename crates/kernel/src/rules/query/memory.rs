@@ -12,7 +12,10 @@ use crate::model::query::Answer;
 
 pub(crate) fn get(state: &State, of: &OfRecord) -> Answer {
     match state.memory.records.get(&of.id) {
-        Some(record) => Answer::Memory(MemoryAnswer::Record(RecordView::of(record))),
+        Some(record) => {
+            let shown = state.shown_shared(record);
+            Answer::Memory(MemoryAnswer::Record(RecordView::of(&shown)))
+        }
         None => Answer::Missing(format!("there is no record {}", of.id)),
     }
 }
@@ -30,16 +33,16 @@ pub(crate) fn find(state: &State, find: &Find) -> Answer {
         None => None,
     };
     let live = status.map(|status| table.is_live(status));
-    let fits = |record: &&Arc<Record>| is_wanted(record, find, status);
+    let fits = |record: &&Arc<Record>| is_wanted(state, record, find, status);
     let all = state.memory.newest_shared(find.kind, live).filter(fits);
     let offset = find.offset.unwrap_or_default() as usize;
     let limit = find.limit.unwrap_or(FOUND_DEFAULT).min(FOUND_MAX) as usize;
     found(state, all, offset, limit)
 }
 
-fn is_wanted(record: &Record, find: &Find, status: Option<Status>) -> bool {
+fn is_wanted(state: &State, record: &Record, find: &Find, status: Option<Status>) -> bool {
     let tags = record.tags.as_slice();
-    status.is_none_or(|status| record.status == status)
+    status.is_none_or(|status| state.status_of(record) == status)
         && find.tag.as_ref().is_none_or(|tag| tags.contains(tag))
         && (find.tags.is_empty() || find.tags.iter().any(|tag| tags.contains(tag)))
         && find.author.as_ref().is_none_or(|author| record.author == *author)
@@ -60,7 +63,7 @@ fn found<'s>(
     let (mut total, mut items) = (0, Vec::new());
     for record in all {
         if total >= offset && items.len() < limit {
-            items.push(RecordView::of(record));
+            items.push(RecordView::of(&state.shown_shared(record)));
         }
         total += 1;
     }

@@ -118,26 +118,22 @@ impl Asked<'_> {
 
     /// The dependencies or dependents of a task, in dependency order.
     pub(crate) fn task_deps(self, asked: &TaskDeps) -> Answer {
-        let Some(task) = self.state.tasks.get(&asked.task).filter(|task| self.reads_task(task))
-        else {
+        let Some(task) = self.state.task(&asked.task).filter(|task| self.reads_task(task)) else {
             return missing("task", &asked.task);
         };
-        let next = |id: &TaskId, task: &Task| -> Vec<TaskId> {
+        let next = |task: &Task| -> Vec<TaskId> {
             if !asked.dependents {
                 return task.depends_on.clone();
             }
-            let all = self.state.tasks_in(&task.graph);
-            let waits = |other: &&TaskId| {
-                self.state.tasks.get(*other).is_some_and(|other| other.depends_on.contains(id))
-            };
-            all.filter(waits).cloned().collect()
+            let waits = |other: &Task| other.depends_on.contains(&task.id);
+            self.state.tasks().filter(waits).map(|other| other.id).collect()
         };
         let mut found: BTreeSet<TaskId> = BTreeSet::new();
-        let mut open = next(&asked.task, task);
+        let mut open = next(&task);
         while let Some(id) = open.pop() {
-            let Some(task) = self.state.tasks.get(&id) else { continue };
-            if found.insert(id.clone()) && asked.all {
-                open.extend(next(&id, task));
+            let Some(task) = self.state.task(&id) else { continue };
+            if found.insert(id) && asked.all {
+                open.extend(next(&task));
             }
         }
         let views = self.in_order(&found);
@@ -147,23 +143,20 @@ impl Asked<'_> {
     /// Tasks of one graph, each after its dependencies. A plan may list a task before its
     /// dependencies, so the order of planning is not enough.
     fn in_order(self, wanted: &BTreeSet<TaskId>) -> Vec<TaskView> {
-        let mut left: Vec<(&TaskId, &Task)> = wanted
-            .iter()
-            .filter_map(|id| self.state.tasks.get(id).map(|task| (id, task.as_ref())))
-            .collect();
-        left.sort_by_key(|(_, task)| task.at);
-        let mut placed: BTreeSet<&TaskId> = BTreeSet::new();
+        let mut left: Vec<Task> = wanted.iter().filter_map(|id| self.state.task(id)).collect();
+        left.sort_by_key(|task| task.at);
+        let mut placed: BTreeSet<TaskId> = BTreeSet::new();
         let mut views = Vec::with_capacity(left.len());
         while !left.is_empty() {
-            let free = |(_, task): &(&TaskId, &Task)| {
+            let free = |task: &Task| {
                 task.depends_on.iter().all(|on| placed.contains(on) || !wanted.contains(on))
             };
             // The kernel refuses cycles, so some task is always free.
             let Some(at) = left.iter().position(free) else { break };
-            let (id, task) = left.remove(at);
-            placed.insert(id);
-            if self.reads_task(task) {
-                views.push(TaskView::of(self.state, id, task));
+            let task = left.remove(at);
+            placed.insert(task.id.clone());
+            if self.reads_task(&task) {
+                views.push(TaskView::of(self.state, &task));
             }
         }
         views

@@ -13,8 +13,8 @@ use crate::model::runs::checkpoint::CheckpointView;
 use crate::model::runs::envelope::Envelope;
 use crate::model::runs::envelope::inbox::NoticeView;
 use crate::model::runs::envelope::view::EnvelopeView;
-use crate::model::runs::task::Task;
 use crate::model::runs::task::view::{GraphView, TaskView};
+use crate::model::runs::task::{Graph, Task};
 use crate::model::runs::workspace::Workspace;
 use crate::model::runs::workspace::account::MeterGet;
 use crate::model::runs::workspace::group::GroupName;
@@ -174,9 +174,12 @@ impl Asked<'_> {
         }
     }
 
-    /// Whether the viewer may read a task: the coordinator and the run's owner read all plans,
-    /// others the tasks they work or worked on.
+    /// Whether the viewer may read a task: everybody reads those planned outside a run; of a run the
+    /// coordinator and the run's owner read all plans, others the tasks they work or worked on.
     pub(crate) fn reads_task(self, task: &Task) -> bool {
+        if task.graph == Graph::standing() {
+            return true;
+        }
         let planned = self.run_of_task(task).is_some_and(|root| self.reads_plans(root));
         planned || task.history.iter().any(|id| self.reads(id))
     }
@@ -196,16 +199,24 @@ impl Asked<'_> {
 
     pub(crate) fn tasks(self, list: &TaskList) -> Vec<TaskView> {
         let newest = self.state.newest_root();
+        let standing = Graph::standing();
         let fits = |task: &Task| {
-            let of_run = || self.run_of_task(task) == newest;
+            let goes_on = || task.graph == standing && !task.state.is_over();
+            let of_run = || goes_on() || self.run_of_task(task) == newest && newest.is_some();
             list.graph.as_ref().map_or_else(|| list.all || of_run(), |graph| task.graph == *graph)
-                && list.status.is_none_or(|status| task.status == status)
                 && self.reads_task(task)
         };
-        let all = self.state.tasks().filter(|(_, task)| fits(task));
-        let mut views: Vec<TaskView> =
-            all.map(|(id, task)| TaskView::of(self.state, id, task)).collect();
-        views.sort_by_key(|view| view.created_at);
+        let is_wanted = |view: &TaskView| list.status.is_none_or(|status| view.status == status);
+        let mut views: Vec<TaskView> = Vec::new();
+        for task in self.state.tasks().filter(fits) {
+            let view = TaskView::of(self.state, &task);
+            if let Some(record) = self.state.task_record(&task.id) {
+                views.extend(view.steps(record).filter(is_wanted));
+            }
+            views.extend(Some(view).filter(is_wanted));
+        }
+        // The steps of a task are as old as the task and stand behind it.
+        views.sort_by_key(|view| (view.created_at, view.history.is_empty(), view.text.is_some()));
         views
     }
 
@@ -223,8 +234,8 @@ impl Asked<'_> {
     }
 
     pub(crate) fn task(self, id: &TaskId) -> Answer {
-        match self.state.tasks.get(id).filter(|task| self.reads_task(task)) {
-            Some(task) => Answer::Task(Box::new(TaskView::of(self.state, id, task))),
+        match self.state.task(id).filter(|task| self.reads_task(task)) {
+            Some(task) => Answer::Task(Box::new(TaskView::of(self.state, &task))),
             None => missing("task", id),
         }
     }
@@ -234,7 +245,8 @@ impl Asked<'_> {
         let mut views: Vec<GraphView> =
             all.map(|(id, graph)| GraphView::of(self.state, id, graph)).collect();
         views.sort_by_key(|view| view.created_at);
-        views
+        // The newest one of a run stands last.
+        GraphView::standing(self.state).into_iter().chain(views).collect()
     }
 
     /// The resources used by the workspaces the viewer may read.

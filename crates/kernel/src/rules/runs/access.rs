@@ -145,8 +145,8 @@ fn reads_between(
 /// Whether a viewer may read the content that an entry refers to.
 pub fn reads_cited(state: &State, viewer: Viewer<'_>, entry: &Stamped) -> bool {
     let in_task = |id: &TaskId| {
-        let history = state.tasks.get(id).map(|task| task.history.as_slice()).unwrap_or_default();
-        history.iter().any(|id| reads_content(state, viewer, id))
+        let part = state.task_record(id).and_then(|record| record.task());
+        part.is_some_and(|part| part.history.iter().any(|id| reads_content(state, viewer, id)))
     };
     match &entry.draft.event {
         _ if reads_all_content(state, viewer) => true,

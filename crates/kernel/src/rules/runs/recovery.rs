@@ -72,7 +72,7 @@ pub fn orphans(state: &State, event: &Event) -> Vec<AnyId> {
     let missing = match event {
         Event::SignalEmitted(body) => body.about.clone().filter(|about| !state.knows(about)),
         Event::EnvelopeCreated(body) => {
-            let missing = body.task_ref.as_ref().filter(|task| !state.tasks.contains_key(*task));
+            let missing = body.task_ref.as_ref().filter(|task| state.task_record(task).is_none());
             missing.and_then(|task| AnyId::new(task.as_str()).ok())
         }
         _ => None,

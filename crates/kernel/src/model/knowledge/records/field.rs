@@ -10,12 +10,14 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use crate::model::knowledge::records::kind::RecordId;
+use crate::model::knowledge::records::task::TaskPart;
 use crate::model::knowledge::records::vocabulary::{
     CandidateType, Category, LoopKind, PlanType, Priority, Severity, Status, StepStatus, Verdict,
     Visibility,
 };
 use crate::model::leasing::lease::Ttl;
 use crate::model::leasing::lease::surfaces::Surfaces;
+use crate::model::runs::task::graph::DEPENDENCIES_MAX;
 use crate::values::label::Label;
 use crate::values::name::AgentName;
 use crate::values::principal::Principal;
@@ -115,6 +117,9 @@ pub struct Step {
     /// The id, `stp_1` and on, assigned by the kernel.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub id: Option<StepId>,
+    /// The plan that the step is, if it is a plan below this one. Such a step is only shown here.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub plan: Option<RecordId>,
     /// The status; `todo` by default.
     #[serde(default = "todo")]
     pub status: StepStatus,
@@ -350,7 +355,7 @@ fields! {
     /// The terms of the lease it is worked on under; written by the kernel.
     covers "covers": Option<Arc<Cover>>;
     /// The plans that must be done before.
-    depends_on "depends_on": Few<RecordId, 64>;
+    depends_on "depends_on": Few<RecordId, DEPENDENCIES_MAX>;
     /// The changes as a diff.
     diff "diff": Option<Text<200_000>>;
     /// The principal who dispatched the work; written by the kernel.
@@ -430,6 +435,8 @@ fields! {
     superseded_by "superseded_by": Option<RecordId>;
     /// The record that it supersedes.
     supersedes "supersedes": Option<RecordId>;
+    /// The part of a task that only runs know of; written by the kernel.
+    task "task": Option<Arc<TaskPart>>;
     /// The message thread.
     thread "thread": Option<Label>;
     /// The recipient.
@@ -463,6 +470,7 @@ pub const WRITTEN_BY_KERNEL: &[&str] = &[
     "started_at",
     "steps_made",
     "superseded_by",
+    "task",
     "turns",
 ];
 

@@ -14,6 +14,7 @@ pub(crate) mod round;
 pub(crate) mod step;
 pub(crate) mod sweep;
 pub mod table;
+pub mod task;
 pub(crate) mod transition;
 pub(crate) mod update;
 pub mod view;
@@ -57,6 +58,8 @@ pub struct Memory {
     pub(crate) counts: OrdMap<(Kind, bool), usize>,
     /// Records that only their authors and people may see.
     pub(crate) private: OrdSet<RecordId>,
+    /// Tasks below other tasks, by the one above.
+    pub(crate) below: OrdSet<(RecordId, RecordId)>,
     /// Active assignments, by plan.
     pub(crate) at_work: OrdSet<(RecordId, RecordId)>,
     pub(crate) asked: OrdSet<(Timestamp, Principal, Label)>,
@@ -125,6 +128,13 @@ impl Memory {
     pub(crate) fn at_work_on(&self, plan: RecordId) -> impl Iterator<Item = RecordId> {
         let first = (plan, RecordId { kind: Kind::ALL[0], number: 0 });
         self.at_work.range(first..).take_while(move |(of, _)| *of == plan).map(|(_, id)| *id)
+    }
+
+    /// The plans below a plan, in the order they were planned.
+    pub fn plans_below(&self, plan: RecordId) -> impl Iterator<Item = &Record> {
+        let first = (plan, RecordId { kind: Kind::ALL[0], number: 0 });
+        let own = self.below.range(first..).take_while(move |(of, _)| *of == plan);
+        own.filter_map(|(_, id)| self.records.get(id)).map(AsRef::as_ref)
     }
 
     /// The answer to a request of the last day, by its idempotency key, with the hash of its

@@ -5,7 +5,7 @@ use serde::Deserialize;
 use serde::Serialize;
 
 use crate::model::knowledge::records::field::Fields;
-use crate::model::knowledge::records::kind::RecordId;
+use crate::model::knowledge::records::kind::{Kind, RecordId};
 use crate::model::knowledge::records::table::Table;
 use crate::model::knowledge::records::vocabulary::{Origin, Status, Visibility};
 use crate::values::id::WorkspaceId;
@@ -142,12 +142,26 @@ impl Record {
 
     /// Whether it is live: not in an ended state.
     pub fn is_live(&self) -> bool {
-        self.table().is_live(self.status)
+        self.table().is_live(self.word())
     }
 
     /// Whether its state is final.
     pub fn is_terminal(&self) -> bool {
-        self.table().is_terminal(self.status)
+        self.table().is_terminal(self.word())
+    }
+
+    /// The plan of an assignment that is active or about to be.
+    pub(crate) fn worked_on(&self) -> Option<RecordId> {
+        let at_work = matches!(
+            self.status,
+            Status::Created
+                | Status::Offered
+                | Status::Accepted
+                | Status::Started
+                | Status::Blocked
+                | Status::Retrying
+        );
+        self.fields.plan_id.filter(|_| self.id.kind == Kind::Assignment && at_work)
     }
 
     /// Whether it is assigned to this principal.
@@ -213,7 +227,7 @@ impl Record {
             Status::InProgress | Status::Started if fields.started_at.is_none() => {
                 fields.started_at = Some(at);
             }
-            Status::Done | Status::Completed => fields.completed_at = Some(at),
+            Status::Done | Status::Completed | Status::Integrated => fields.completed_at = Some(at),
             Status::Retrying => {
                 fields.retry_count = Some(fields.retry_count.unwrap_or_default() + 1);
                 fields.attempt = Some(fields.attempt.unwrap_or(1) + 1);

@@ -4,6 +4,8 @@
 
 use crate::model::knowledge::records::kind::Kind;
 use crate::model::knowledge::records::vocabulary::Status;
+use crate::model::runs::task::State;
+use crate::model::runs::task::lifecycle::task_steps;
 use crate::registry::kind::Kind as Event;
 use crate::registry::lifecycle::{Edge, Lifecycle};
 
@@ -127,30 +129,65 @@ const TRAP: Table = table! {
     ]
 };
 
-const PLAN: Table = table! {
-    Plan "plan"
-    states: [Open InProgress Blocked Done Cancelled] begins: [Open] by MemoryCreated
-    steps: {
-        Open => InProgress | Blocked | Done | Cancelled, MemoryMoved, "anybody";
-        InProgress => Blocked | Done | Cancelled, MemoryMoved, "anybody";
-        Blocked => InProgress | Cancelled, MemoryMoved, "anybody";
-        Open => Done, MemoryStepped, "its last step";
-        InProgress => Done, MemoryStepped, "its last step";
-        Open => Done, MemoryUpdated, "its last step";
-        InProgress => Done, MemoryUpdated, "its last step";
-    }
-    ended: [Done Cancelled]
-    aliases: ["todo" Open, "dropped" Cancelled]
-    fields: [
-        "actual_effort" "assignee" "depends_on" "estimated_effort" "priority" "related_paths"
-        "scope" "steps" "type"
-    ]
-    required: []
-    updatable: [
-        "actual_effort" "assignee" "depends_on" "estimated_effort" "priority" "related_paths"
-        "scope" "steps" "type"
-    ]
-};
+macro_rules! plan_table {
+    (
+        governed { $($governed:tt)* }
+        taken { $($taken:tt)* }
+        open { $( $from:ident $to:ident $event:ident $by:literal; )* }
+    ) => {
+        /// Plans: the transitions of open tasks. Governed tasks are shown in the same words.
+        const PLAN: Table = Table {
+            kind: Kind::Plan,
+            states: &[
+                Status::Open,
+                Status::InProgress,
+                Status::Blocked,
+                Status::Done,
+                Status::Cancelled,
+            ],
+            initial: &[Status::Open],
+            steps: &[$( (State::$from.stored(), State::$to.stored()), )*],
+            ended: &[Status::Done, Status::Cancelled],
+            aliases: &[("todo", Status::Open), ("dropped", Status::Cancelled)],
+            fields: PLAN_FIELDS,
+            required: &[],
+            updatable: PLAN_FIELDS,
+            lifecycle: Lifecycle {
+                noun: "plan",
+                edges: &[
+                    Edge {
+                        from: None,
+                        to: State::Pending.stored().as_str(),
+                        event: Event::MemoryCreated,
+                        by: "anybody",
+                    },
+                    $(
+                        Edge {
+                            from: Some(State::$from.stored().as_str()),
+                            to: State::$to.stored().as_str(),
+                            event: Event::$event,
+                            by: $by,
+                        },
+                    )*
+                ],
+            },
+        };
+    };
+}
+
+const PLAN_FIELDS: &[&str] = &[
+    "actual_effort",
+    "assignee",
+    "depends_on",
+    "estimated_effort",
+    "priority",
+    "related_paths",
+    "scope",
+    "steps",
+    "type",
+];
+
+task_steps!(plan_table);
 
 const CLAIM: Table = table! {
     Claim "claim"

@@ -17,9 +17,9 @@ words! {
     /// The states of all kinds of records, in alphabetical order.
     Status {
         Accepted "accepted"; Acknowledged "acknowledged"; Active "active"; Approved "approved";
-        Blocked "blocked"; Cancelled "cancelled"; Closed "closed"; Completed "completed";
-        Created "created"; Deferred "deferred"; Done "done"; Expired "expired"; Failed "failed";
-        InProgress "in_progress"; Merged "merged"; Offered "offered"; Open "open";
+        Assigned "assigned"; Blocked "blocked"; Cancelled "cancelled"; Closed "closed"; Completed "completed";
+        Created "created"; Deferred "deferred"; Done "done"; Draft "draft"; Expired "expired"; Failed "failed";
+        InProgress "in_progress"; Integrated "integrated"; Merged "merged"; Offered "offered"; Open "open";
         Paused "paused"; Pending "pending"; Proposed "proposed"; Rejected "rejected";
         Released "released"; Rerouted "rerouted"; Resolved "resolved"; Retrying "retrying";
         Started "started"; TimedOut "timed_out";

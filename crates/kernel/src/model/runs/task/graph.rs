@@ -107,6 +107,9 @@ pub struct Created {
     pub name: Text<200>,
     /// The parent task.
     pub parent_task: Option<TaskId>,
+    /// Its number among plans; older entries have none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub plan: Option<u64>,
     /// The priority.
     pub priority: Priority,
     /// The task.

@@ -2,23 +2,27 @@
 
 pub(crate) mod follow;
 pub(crate) mod graph;
+pub mod lifecycle;
 pub(crate) mod orders;
 pub(crate) mod view;
 
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde::Serialize;
+use std::sync::Arc;
 
 use crate::model::runs::envelope::Payload;
 use crate::model::runs::workspace;
-use crate::registry::kind::Kind;
-use crate::registry::lifecycle::{Edge, Lifecycle};
+use crate::registry::lifecycle::Lifecycle;
 use crate::values::closed_set::closed_set;
 use crate::values::content::Blob;
 use crate::values::id::{CheckpointId, GraphId, TaskId, WorkspaceId};
+use crate::values::principal::Principal;
 use crate::values::text::Text;
 use crate::values::time::Timestamp;
 use crate::values::token::Format;
+
+pub use crate::model::runs::task::lifecycle::{STEPS, State, TAKEN};
 
 closed_set! {
     /// The state of a task.
@@ -54,55 +58,8 @@ impl Status {
     }
 }
 
-/// The transitions a task may make after its creation; no others are allowed.
-pub const STEPS: &[(Status, Status)] = &[
-    (Status::Draft, Status::Pending),
-    (Status::Draft, Status::Cancelled),
-    (Status::Pending, Status::Assigned),
-    (Status::Pending, Status::Cancelled),
-    (Status::Assigned, Status::InProgress),
-    (Status::Assigned, Status::Failed),
-    (Status::Assigned, Status::Cancelled),
-    (Status::InProgress, Status::Completed),
-    (Status::InProgress, Status::Failed),
-    (Status::InProgress, Status::Cancelled),
-    (Status::Completed, Status::Integrated),
-    (Status::Completed, Status::Failed),
-    (Status::Completed, Status::Cancelled),
-    (Status::Failed, Status::Pending),
-    (Status::Failed, Status::Cancelled),
-];
-
-macro_rules! edges {
-    ($( $from:literal $to:literal $by:literal; )*) => {
-        &[
-            Edge { from: None, to: "draft", event: Kind::TaskCreated, by: "the coordinator" },
-            $( Edge { from: Some($from), to: $to, event: Kind::TaskStatusChanged, by: $by }, )*
-        ]
-    };
-}
-
-/// The lifecycle of a task, for the documents; a test checks it against [`STEPS`].
-pub const LIFECYCLE: Lifecycle = Lifecycle {
-    noun: "task",
-    edges: edges! {
-        "draft" "pending" "approval";
-        "draft" "cancelled" "the coordinator";
-        "pending" "assigned" "a workspace is bound";
-        "pending" "cancelled" "the coordinator";
-        "assigned" "in_progress" "signal started";
-        "assigned" "failed" "its workspace failed";
-        "assigned" "cancelled" "the coordinator";
-        "in_progress" "completed" "signal complete";
-        "in_progress" "failed" "its workspace failed";
-        "in_progress" "cancelled" "the coordinator";
-        "completed" "integrated" "its work is merged";
-        "completed" "failed" "revise, reject, or its workspace failed";
-        "completed" "cancelled" "the coordinator";
-        "failed" "pending" "retry";
-        "failed" "cancelled" "the coordinator";
-    },
-};
+/// The lifecycle of a task, for the documents.
+pub const LIFECYCLE: Lifecycle = Lifecycle { noun: "task", edges: lifecycle::EDGES };
 
 /// The priority of a task.
 #[derive(
@@ -128,6 +85,8 @@ pub enum Priority {
     /// The default.
     #[default]
     Normal,
+    /// After all others.
+    Low,
 }
 
 impl Priority {
@@ -137,6 +96,7 @@ impl Priority {
             Priority::Urgent => workspace::Priority::Critical,
             Priority::Elevated => workspace::Priority::Interactive,
             Priority::Normal => workspace::Priority::Normal,
+            Priority::Low => workspace::Priority::Background,
         }
     }
 }
@@ -156,14 +116,16 @@ pub struct Estimate {
     pub wall_time_s: u64,
 }
 
-/// A task.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+/// A task, as runs see it: a view of the record that it is.
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Task {
-    /// The graph it belongs to.
+    /// The id.
+    pub id: TaskId,
+    /// The graph it belongs to; [`Graph::standing`] if it was planned outside a run.
     pub graph: GraphId,
     /// The display name.
     pub name: Text<200>,
-    /// The description.
+    /// The description; of a task planned outside a run its text.
     pub description: Blob,
     /// The tasks it depends on.
     pub depends_on: Vec<TaskId>,
@@ -173,8 +135,10 @@ pub struct Task {
     pub priority: Priority,
     /// The estimated cost.
     pub estimate: Option<Estimate>,
-    /// The current state.
+    /// The current state, in the words of runs.
     pub status: Status,
+    /// The current state, as it is stored.
+    pub state: State,
     /// The workspace it is bound to.
     pub workspace: Option<WorkspaceId>,
     /// Every workspace it was ever bound to, in order.
@@ -186,6 +150,12 @@ pub struct Task {
 }
 
 impl Task {
+    /// Whether no workspace is bound to it and one may be.
+    pub(crate) fn is_free(&self) -> bool {
+        let open = self.workspace.is_none() && self.state == State::InProgress;
+        self.status == Status::Pending || open
+    }
+
     /// The payload of the directive that orders it.
     pub(crate) fn as_payload(&self) -> Payload {
         let content = self.description.clone();
@@ -200,17 +170,16 @@ pub struct Graph {
     pub root: WorkspaceId,
     /// The root task.
     pub root_task: TaskId,
+    /// The principal who planned it.
+    pub author: Principal,
     /// When it was planned.
     pub at: Timestamp,
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_documents_show_the_table_and_nothing_else() {
-        let drawn = LIFECYCLE.edges.iter().filter_map(|edge| edge.from.map(|from| (from, edge.to)));
-        assert!(drawn.eq(STEPS.iter().map(|(from, to)| (from.as_str(), to.as_str()))));
+impl Graph {
+    /// The graph of the tasks that were planned outside a run. It always exists and belongs to no
+    /// run.
+    pub fn standing() -> GraphId {
+        GraphId::from(Arc::from("plans"))
     }
 }

@@ -4,6 +4,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde::Serialize;
 
+use crate::model::runs::envelope::PayloadArg;
 use crate::model::runs::workspace::Timeout;
 use crate::model::runs::workspace::budget::{Budget, Percent};
 use crate::model::runs::workspace::create::Create;
@@ -42,6 +43,9 @@ pub struct Assign {
     /// Context it may read from the start, such as the results of others.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub context: Option<Content>,
+    /// The directive (default: the description of the task, or its text).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub directive: Option<PayloadArg>,
     /// The group of its workspace.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub group: Option<GroupName>,
@@ -80,7 +84,7 @@ impl Assign {
             caused_by: None,
             context: self.context.clone(),
             delegate: false,
-            directive: None,
+            directive: self.directive.clone(),
             global_trail: false,
             group: self.group.clone(),
             idle_timeout_s: None,

@@ -12,12 +12,17 @@ use crate::values::time::Timestamp;
 pub struct TaskView {
     /// The task.
     pub task: TaskId,
-    /// The graph it belongs to.
+    /// The plan that it is.
+    pub plan: String,
+    /// The graph it belongs to; `plans` if it was planned outside a run.
     pub graph: GraphId,
     /// The display name.
     pub name: String,
     /// The description, by hash.
     pub description: Blob,
+    /// The text of a task that was planned outside a run, and of a step.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub text: Option<String>,
     /// The tasks it depends on.
     pub depends_on: Vec<TaskId>,
     /// The dependencies that are not done yet.
@@ -32,6 +37,8 @@ pub struct TaskView {
     pub estimate: Option<Estimate>,
     /// The current state.
     pub status: Status,
+    /// Whether the current run governs it: only its workspace and the coordinator move it.
+    pub governed: bool,
     /// Whether it can be assigned now.
     pub ready: bool,
     /// The workspace it is bound to.
@@ -51,10 +58,12 @@ pub struct TaskView {
 pub struct GraphView {
     /// The graph.
     pub graph: GraphId,
-    /// The root task.
-    pub root_task: TaskId,
+    /// The root task; tasks planned outside a run have none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub root_task: Option<TaskId>,
     /// The root of the run it was planned in.
-    pub run: WorkspaceId,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub run: Option<WorkspaceId>,
     /// Its tasks, in the order they were planned.
     pub tasks: Vec<TaskId>,
     /// When it was planned.

@@ -11,7 +11,7 @@ use crate::protocol::refusal::Refusal;
 use crate::registry::apply_error::ApplyError;
 use crate::registry::rule::Rule;
 use crate::rules::knowledge::records::{
-    assign, change, effect, expect, record, remove, transition,
+    assign, change, effect, expect, governed, record, transition,
 };
 use crate::values::idempotency::Mark;
 use crate::values::principal::{Actor, Caller, Principal};
@@ -33,14 +33,15 @@ pub(crate) fn plan(state: &State, who: &Principal, asked: &Archive) -> Result<Ar
     let own = state.memory.get_for(asked.id, who)?;
     expect(own, asked.expected_version)?;
     assign::may_write(state, who, own)?;
+    governed::leaves_alone(state, own)?;
     let mut effects = Vec::new();
     if own.id.kind == Kind::Assignment && own.is_live() {
         assign::may_move(state, who, own, Status::Cancelled, false)?;
         effects.extend(effect::of_claim(state, own));
         effects.extend(transition::of_no_use(state, own));
     } else if own.is_live() && !own.is_terminal() {
-        let message = format!("{} is {}; only ended records are archived", own.id, own.status);
-        let ways = own.table().ways_from(own.status).into_iter();
+        let message = format!("{} is {}; only ended records are archived", own.id, own.word());
+        let ways = own.table().ways_from(own.word()).into_iter();
         let refusal = Refusal::denied(Rule::RecordOver, message);
         return Err(refusal.allowing(ways.map(|to| to.to_string())));
     }
@@ -48,7 +49,7 @@ pub(crate) fn plan(state: &State, who: &Principal, asked: &Archive) -> Result<Ar
 }
 
 pub(crate) fn apply(state: &mut State, entry: &Stamped, body: &Archived) -> Result<(), ApplyError> {
-    remove(state, body.id)?;
+    state.remove_record(body.id)?;
     transition::apply_others(state, entry, &body.effects)
 }
 

@@ -25,20 +25,6 @@ use crate::values::principal::{Caller, Principal};
 
 pub use crate::model::knowledge::records::assign::*;
 
-/// The plan of an assignment that is active or about to be.
-pub(crate) fn worked_on(record: &Record) -> Option<RecordId> {
-    let at_work = matches!(
-        record.status,
-        Status::Created
-            | Status::Offered
-            | Status::Accepted
-            | Status::Started
-            | Status::Blocked
-            | Status::Retrying
-    );
-    record.fields.plan_id.filter(|_| record.id.kind == Kind::Assignment && at_work)
-}
-
 fn not_yours(own: &Record, who: &Principal, whose: &str) -> Refusal {
     let message = format!("{} is {whose} to change, not {who}'s", own.id);
     Refusal::denied(Rule::RecordOwner, message)

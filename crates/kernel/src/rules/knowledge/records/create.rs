@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use crate::machine::state::State;
+use crate::machine::state::records::caused_by;
 use crate::machine::transaction::{DecisionError, Transaction};
 use crate::model::knowledge::records::field::{Fields, Held, WRITTEN_BY_KERNEL};
 use crate::model::knowledge::records::kind::{Kind, RecordId};
@@ -15,7 +16,6 @@ use crate::protocol::event::{Event, Stamped};
 use crate::protocol::refusal::Refusal;
 use crate::registry::apply_error::ApplyError;
 use crate::registry::rule::Rule;
-use crate::rules::knowledge::records::record::caused_by;
 use crate::rules::knowledge::records::{bad_field, change, link, loops, offer, put, record, step};
 use crate::rules::leasing::session;
 use crate::values::id::WorkspaceId;

@@ -8,7 +8,7 @@ use crate::model::leasing::lease::Lease;
 use crate::model::leasing::lease::surfaces::Surfaces;
 use crate::protocol::refusal::Refusal;
 use crate::registry::rule::Rule;
-use crate::rules::knowledge::records::{lease_transfer, offer};
+use crate::rules::knowledge::records::{governed, lease_transfer, offer};
 use crate::values::id::LeaseId;
 use crate::values::name::AgentName;
 use crate::values::principal::Principal;
@@ -221,11 +221,15 @@ pub(crate) fn on_plan(
 ) -> Vec<Effect> {
     let plan = assignment.fields.plan_id.and_then(|id| state.memory.record(id));
     let Some(plan) = plan else { return Vec::new() };
-    let kept = |why: &str| vec![Effect::new(Action::KeptOpen, plan.id).to(plan.status).saying(why)];
-    if !plan.table().has_step(plan.status, to) {
-        let why = format!("it is {} and cannot become {to} from there", plan.status);
-        let same = Effect::new(Action::Unchanged, plan.id).to(plan.status);
-        return vec![if plan.status == to { same } else { same.saying(&why) }];
+    let kept = |why: &str| vec![Effect::new(Action::KeptOpen, plan.id).to(plan.word()).saying(why)];
+    let now = state.status_of(plan);
+    let same = Effect::new(Action::Unchanged, plan.id).to(now);
+    if let Some(who) = governed::governors(state, plan) {
+        return vec![same.saying(&format!("a run has taken it: it is moved by {who}"))];
+    }
+    if !plan.table().has_step(now, to) {
+        let why = format!("it is {now} and cannot become {to} from there");
+        return vec![if now == to { same } else { same.saying(&why) }];
     }
     let mut effects = vec![Effect::new(Action::Moved, plan.id).to(to)];
     if to == Status::Done {

@@ -11,6 +11,7 @@ pub mod assign;
 pub(crate) mod claims;
 pub mod create;
 pub mod effect;
+pub(crate) mod governed;
 pub(crate) mod lease_transfer;
 pub(crate) mod link;
 pub mod loops;
@@ -26,7 +27,7 @@ pub mod work;
 use serde::Deserialize;
 use std::sync::Arc;
 
-use crate::machine::state::{Deadline, State};
+use crate::machine::state::State;
 use crate::machine::transaction::{DecisionError, Transaction};
 use crate::model::knowledge::records::request;
 use crate::model::knowledge::records::request::Request;
@@ -137,32 +138,6 @@ impl Memory {
         }
     }
 
-    fn unlist(&mut self, record: &Record) {
-        let (id, live) = (record.id, record.is_live());
-        self.newest.remove(&(id.kind, live, record.updated_seq, id.number));
-        self.changed.remove(&(record.updated_seq, id));
-        self.private.remove(&id);
-        if let Some(count) = self.counts.get_mut(&(id.kind, live)) {
-            *count = count.saturating_sub(1);
-        }
-        if let Some(plan) = assign::worked_on(record) {
-            self.at_work.remove(&(plan, id));
-        }
-    }
-
-    fn list(&mut self, record: &Record) {
-        let (id, live) = (record.id, record.is_live());
-        self.newest.insert((id.kind, live, record.updated_seq, id.number));
-        self.changed.insert((record.updated_seq, id));
-        if record.is_private() {
-            self.private.insert(id);
-        }
-        *self.counts.entry((id.kind, live)).or_insert(0) += 1;
-        if let Some(plan) = assign::worked_on(record) {
-            self.at_work.insert((plan, id));
-        }
-    }
-
     pub(crate) fn image(&self) -> MemoryImage {
         let request = |((by, id), own): (&(Principal, Label), &Arc<Request>)| {
             (by.clone(), id.clone(), Packed(own.clone()))
@@ -225,24 +200,7 @@ impl State {
 
 /// Inserts or replaces a record and updates the indexes.
 fn put(state: &mut State, record: Arc<Record>) {
-    let before = state.memory.records.get(&record.id).cloned();
-    if let Some(before) = &before {
-        state.memory.unlist(before);
-    }
-    let due = before.as_ref().and_then(|before| before.runs_out());
-    state.reschedule(due, record.runs_out(), &Deadline::Memory(record.id));
-    state.memory.list(&record);
-    let last = state.memory.numbers.get(&record.id.kind).copied().unwrap_or_default();
-    state.memory.numbers.insert(record.id.kind, last.max(record.id.number));
-    state.memory.records.insert(record.id, record);
-}
-
-/// Removes a record.
-fn remove(state: &mut State, id: RecordId) -> Result<Arc<Record>, ApplyError> {
-    let record = state.memory.records.remove(&id).ok_or(ApplyError::Unknown("the record"))?;
-    state.memory.unlist(&record);
-    state.reschedule(record.runs_out(), None, &Deadline::Memory(id));
-    Ok(record)
+    state.put_record(record);
 }
 
 /// Changes a record as an entry says.
@@ -252,12 +210,7 @@ fn change(
     id: RecordId,
     how: impl FnOnce(&mut Record),
 ) -> Result<(), ApplyError> {
-    let known = state.memory.records.get(&id).ok_or(ApplyError::Unknown("the record"))?;
-    let mut record = Record::clone(known);
-    how(&mut record);
-    record.touch(entry, state.seq);
-    put(state, Arc::new(record));
-    Ok(())
+    state.change_record(entry, id, how)
 }
 
 /// Carries out a command about records.
@@ -373,7 +326,7 @@ fn mark_of(event: MemoryEvent<'_>) -> Option<&Mark> {
 
 /// The reply to a command, from the state after its event.
 fn reply_of(state: &State, event: MemoryEvent<'_>) -> Option<MemoryReply> {
-    let record = |id: &RecordId| state.memory.records.get(id).cloned();
+    let record = |id: &RecordId| state.memory.records.get(id).map(|own| state.shown_shared(own));
     match event {
         MemoryEvent::MemoryLooped(body) => record(&body.id).map(|own| loops::reply(own, body)),
         MemoryEvent::MemoryCreated(body) => record(&body.id).map(MemoryReply::Record),

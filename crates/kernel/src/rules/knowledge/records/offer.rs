@@ -19,7 +19,7 @@ use crate::protocol::refusal::{Details, Refusal};
 use crate::registry::apply_error::ApplyError;
 use crate::registry::rule::Rule;
 use crate::rules::identity::agent;
-use crate::rules::knowledge::records::{bad_field, create, effect, put, record};
+use crate::rules::knowledge::records::{bad_field, create, effect, governed, put, record};
 use crate::rules::leasing::collisions::{collisions, collisions_where};
 use crate::surfaces::Surface;
 use crate::values::id::LeaseId;
@@ -132,9 +132,10 @@ pub(crate) fn may_get(
     agent::not_revoked(state, &Principal::Agent(name.clone()))?;
     let Some(plan) = plan else { return Ok(()) };
     if let Some(over) = state.memory.record(plan).filter(|own| own.is_terminal()) {
-        let message = format!("{plan} is {}: nobody works on it any more", over.status);
+        let message = format!("{plan} is {}: nobody works on it any more", over.word());
         return Err(Refusal::denied(Rule::PlanTaken, message));
     }
+    state.memory.record(plan).map_or(Ok(()), |own| governed::is_free(state, own))?;
     let mut others = state.memory.at_work_on(plan).filter(|id| Some(*id) != own);
     let other = others.next().and_then(|id| state.memory.record(id));
     let Some(other) = other else { return Ok(()) };

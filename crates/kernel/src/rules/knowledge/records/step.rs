@@ -14,7 +14,7 @@ use crate::protocol::event::{Event, Stamped};
 use crate::protocol::refusal::Refusal;
 use crate::registry::apply_error::ApplyError;
 use crate::registry::rule::Rule;
-use crate::rules::knowledge::records::{bad_field, change, effect, expect, record};
+use crate::rules::knowledge::records::{bad_field, change, effect, expect, governed, record};
 use crate::values::idempotency::Mark;
 use crate::values::principal::{Caller, Principal};
 
@@ -24,7 +24,8 @@ pub use crate::model::knowledge::records::step::*;
 pub(crate) fn numbered(steps: &[Step], before: Option<&Fields>) -> Result<Few<Step, 128>, Refusal> {
     let mut next = before.and_then(|before| before.steps_made).unwrap_or_default();
     let mut made: Vec<Step> = Vec::with_capacity(steps.len());
-    for step in steps {
+    // Plans below the plan are shown as steps but are none of its own.
+    for step in steps.iter().filter(|step| step.plan.is_none()) {
         let of = |id: StepId| before?.steps.iter().find(|own| own.id == Some(id));
         let known = step.id.filter(|_| before.is_some()).and_then(of);
         let id = if let Some(known) = known {
@@ -56,14 +57,17 @@ fn no_way(step: Option<StepId>, from: StepStatus, to: StepStatus) -> Refusal {
     Refusal::denied(Rule::RecordStep, message).allowing(ways.map(|(_, to)| to.to_string()))
 }
 
-/// Whether these steps complete a plan: the last of them is now done.
-pub(crate) fn completes(plan: &Record, after: &[Step]) -> bool {
+/// Whether these steps complete a plan: the last of them is now done, and so are the plans below it.
+/// A run completes its tasks itself.
+pub(crate) fn completes(state: &State, plan: &Record, after: &[Step]) -> bool {
     let all_done = |steps: &[Step]| steps.iter().all(|step| step.status == StepStatus::Done);
     let before = &plan.fields.steps;
     !after.is_empty()
         && all_done(after)
         && (before.is_empty() || !all_done(before))
-        && plan.table().has_step(plan.status, Status::Done)
+        && state.memory.plans_below(plan.id).all(|own| !own.is_live())
+        && !state.is_governed(plan)
+        && plan.table().has_step(plan.word(), Status::Done)
 }
 
 pub(crate) fn decide(
@@ -83,8 +87,9 @@ pub(crate) fn plan(state: &State, who: &Principal, asked: &TakeStep) -> Result<S
     }
     let own = state.memory.get(asked.plan)?;
     expect(own, asked.expected_version)?;
+    governed::leaves_alone(state, own)?;
     if own.is_terminal() {
-        let message = format!("{} is {}, so its steps cannot change", own.id, own.status);
+        let message = format!("{} is {}, so its steps cannot change", own.id, own.word());
         return Err(Refusal::denied(Rule::RecordStep, message));
     }
     let Some(step) = own.fields.steps.iter().find(|step| step.id == Some(asked.step)) else {
@@ -100,7 +105,7 @@ pub(crate) fn plan(state: &State, who: &Principal, asked: &TakeStep) -> Result<S
     for after in after.iter_mut().filter(|after| after.id == step.id) {
         after.status = asked.status;
     }
-    let completed = completes(own, &after);
+    let completed = completes(state, own, &after);
     let effects = if completed { effect::of_plan(state, who, own.id, None) } else { Vec::new() };
     let (plan, status, step) = (asked.plan, asked.status, asked.step);
     Ok(Stepped { completed, effects, plan, request: None, status, step })

@@ -16,7 +16,7 @@ use crate::protocol::refusal::Refusal;
 use crate::registry::apply_error::ApplyError;
 use crate::registry::rule::Rule;
 use crate::rules::knowledge::records::{
-    assign, bad_field, change, create, effect, expect, lease_transfer, offer, put, record,
+    assign, bad_field, change, create, effect, expect, governed, lease_transfer, offer, put, record,
 };
 use crate::values::content::Blob;
 use crate::values::idempotency::Mark;
@@ -59,7 +59,8 @@ pub(crate) fn plan(state: &State, who: &Principal, asked: &Move) -> Result<Moved
     expect(own, asked.expected_version)?;
     let to = state_named(own, &asked.to)?;
     assign::may_move(state, who, own, to, asked.forced)?;
-    let stepped = own.table().has_step(own.status, to);
+    governed::leaves_alone(state, own)?;
+    let stepped = own.table().has_step(own.word(), to);
     let forcible = asked.forced && assign::is_forcible(own, to);
     if !stepped && !forcible {
         return Err(no_way(own, to));
@@ -71,7 +72,7 @@ pub(crate) fn plan(state: &State, who: &Principal, asked: &Move) -> Result<Moved
     let effects = effects(state, who, own, to, asked)?;
     let Move { agent, claim, let_go, merged_into, plan_status, reason, .. } = asked.clone();
     let forced = if asked.forced { Force::Forced } else { Force::Plain };
-    let (id, from, request) = (own.id, own.status, None);
+    let (id, from, request) = (own.id, own.word(), None);
     Ok(Moved {
         agent,
         claim,
@@ -89,9 +90,9 @@ pub(crate) fn plan(state: &State, who: &Principal, asked: &Move) -> Result<Moved
 }
 
 fn no_way(own: &Record, to: Status) -> Refusal {
-    let ways = own.table().ways_from(own.status);
+    let ways = own.table().ways_from(own.word());
     let end = if ways.is_empty() { ", where it ends" } else { "" };
-    let message = format!("{} is {}{end}; it cannot become {to}", own.id, own.status);
+    let message = format!("{} is {}{end}; it cannot become {to}", own.id, own.word());
     Refusal::denied(Rule::RecordStep, message).allowing(ways.iter().map(ToString::to_string))
 }
 
@@ -261,7 +262,7 @@ fn promoted(own: &Record) -> Kind {
 
 pub(crate) fn apply(state: &mut State, entry: &Stamped, body: &Moved) -> Result<(), ApplyError> {
     let own = state.memory.records.get(&body.id).ok_or(ApplyError::Unknown("the record"))?.clone();
-    if own.status != body.from {
+    if own.word() != body.from {
         return Err(ApplyError::Mismatch("the record's state"));
     }
     let made = |action: Action, kind: Option<Kind>| {

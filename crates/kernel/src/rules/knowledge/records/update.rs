@@ -16,9 +16,10 @@ use crate::registry::apply_error::ApplyError;
 use crate::registry::rule::Rule;
 use crate::rules::knowledge::records::create::{fits, missing};
 use crate::rules::knowledge::records::{
-    assign, bad_field, change, effect, expect, link, loops, offer, record, step,
+    assign, bad_field, change, effect, expect, governed, link, loops, offer, record, step,
 };
 use crate::values::idempotency::Mark;
+use crate::values::label::Label;
 use crate::values::principal::{Actor, Caller, Principal};
 
 pub use crate::model::knowledge::records::update::*;
@@ -45,6 +46,9 @@ pub(crate) fn plan(state: &State, who: &Principal, asked: &Update) -> Result<Upd
     expect(own, asked.expected_version)?;
     let otherwise = asked.text.is_some() || asked.tags.is_some() || !asked.clear.is_empty();
     assign::may_change(state, who, own, &asked.fields.given(), otherwise)?;
+    let cleared = asked.clear.iter().map(Label::as_str);
+    let changed: Vec<&str> = asked.fields.given().into_iter().chain(cleared).collect();
+    governed::may_plan(state, who, own, &changed)?;
     may_show(who, own, asked)?;
     if own.id.kind == Kind::Handoff {
         is_open(own)?;
@@ -81,14 +85,14 @@ pub(crate) fn plan(state: &State, who: &Principal, asked: &Update) -> Result<Upd
     let mut fields = asked.fields.clone();
     let unfinished = fields.steps.iter().any(|step| step.status != vocabulary::StepStatus::Done);
     if unfinished && own.is_terminal() {
-        let message = format!("{} is {}, so its steps cannot change", own.id, own.status);
+        let message = format!("{} is {}, so its steps cannot change", own.id, own.word());
         return Err(Refusal::denied(Rule::RecordStep, message));
     }
     if !fields.steps.is_empty() {
         fields.steps = step::numbered(&fields.steps, Some(&own.fields))?;
     }
     let (clear, tags, text) = (asked.clear.clone(), asked.tags.clone(), asked.text.clone());
-    let completed = step::completes(own, &fields.steps);
+    let completed = step::completes(state, own, &fields.steps);
     let effects = if completed { effect::of_plan(state, who, own.id, None) } else { Vec::new() };
     Ok(Updated { clear, completed, effects, fields, id: own.id, request: None, tags, text })
 }

@@ -125,6 +125,11 @@ pub(crate) fn decide_finish(
     Ok(Reply::Finished(Box::new(Finished { claim, side_effects })))
 }
 
+/// Whether a plan that was refused to move for this reason is left as it is.
+fn is_left(rule: Rule) -> bool {
+    matches!(rule, Rule::RecordStep | Rule::RecordKnown | Rule::TaskGoverned)
+}
+
 /// Moves the plan of a released claim. The plan stays open while anything else is claimed for it,
 /// and stays as it is if it has no such transition.
 fn pass_on(
@@ -151,7 +156,7 @@ fn pass_on(
                 _ => Err(ApplyError::Mismatch("the answer to a step").into()),
             }
         }
-        Err(refusal) if matches!(refusal.rule, Rule::RecordStep | Rule::RecordKnown) => {
+        Err(refusal) if is_left(refusal.rule) => {
             Ok(vec![Effect::new(Action::Unchanged, plan).saying(&refusal.message)])
         }
         Err(refusal) => Err(refusal.into()),

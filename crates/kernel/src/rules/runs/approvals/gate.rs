@@ -225,7 +225,7 @@ pub(crate) fn trigger(
     }
     let owner = owner_of(state, stop.workspace.as_ref());
     let before = state.gates.values().filter(|gate| gate.owner(state) == owner).count();
-    let graph_ref = stop.task.as_ref().and_then(|id| state.tasks.get(id)).map(|t| t.graph.clone());
+    let graph_ref = stop.task.as_ref().and_then(|id| state.task(id)).map(|t| t.graph);
     let home = state.root.clone();
     let gate_id: GateId = tx.mint(IdKind::Gate).into();
     let event = Event::GateTriggered(Triggered {
@@ -309,14 +309,14 @@ impl Gate {
         let status = || Some(state.workspaces.get(self.workspace.as_ref()?)?.status);
         match self.kind {
             GateType::TaskApproval => {
-                let task = self.task.as_ref().and_then(|id| state.tasks.get(id));
+                let task = self.task.as_ref().and_then(|id| state.task(id));
                 task.is_some_and(|task| {
-                    task.status == task::Status::Draft && task::is_of_this_run(state, task)
+                    task.status == task::Status::Draft && task::is_of_this_run(state, &task)
                 })
             }
             GateType::WorkspaceCreate => {
-                let task = self.task.as_ref().map(|id| state.tasks.get(id).map(|task| task.status));
-                let wanted = task.is_none_or(|status| status == Some(task::Status::Pending));
+                let free = |id| state.task(id).is_some_and(|task| task.is_free());
+                let wanted = self.task.as_ref().is_none_or(free);
                 wanted && status().is_some_and(Status::is_open)
             }
             GateType::EnvelopeDelivery => {

@@ -78,16 +78,15 @@ pub(crate) fn on_first_person(tx: &mut Transaction<'_>) -> Result<(), DecisionEr
 
 /// Draft tasks of this run for which no gate was opened yet.
 fn unasked(state: &State) -> Vec<TaskId> {
-    let unasked = |id: &TaskId, task: &Task| {
-        let subject = id.into();
+    let unasked = |task: &Task| {
+        let subject = (&task.id).into();
         task.status == task::Status::Draft
             && task::is_of_this_run(state, task)
             && state.open_gate(GateType::TaskApproval, &subject).is_none()
             && gate::closed_by_fallback(state, GateType::TaskApproval, &subject).is_none()
     };
-    let drafts = state.tasks().filter(|(id, task)| unasked(id, task));
-    let mut drafts: Vec<(Timestamp, TaskId)> =
-        drafts.map(|(id, task)| (task.at, id.clone())).collect();
+    let drafts = state.tasks().filter(unasked);
+    let mut drafts: Vec<(Timestamp, TaskId)> = drafts.map(|task| (task.at, task.id)).collect();
     drafts.sort();
     drafts.into_iter().map(|(_, id)| id).collect()
 }

@@ -36,6 +36,7 @@ use crate::values::content::Content;
 use crate::values::id::{EnvelopeId, GateId, TaskId};
 use crate::values::name::UserId;
 use crate::values::principal::{Actor, Caller, Principal};
+use crate::values::text::Text;
 
 pub use crate::model::runs::approvals::resolve::*;
 
@@ -364,7 +365,7 @@ pub(crate) fn apply_resolved(
         state.guarded.insert(guard, resolved.gate_id.clone());
     }
     if let Some(changed) = &resolved.modifications {
-        apply_changes(state, &gate, changed, resolved)?;
+        apply_changes(state, entry, &gate, changed, resolved)?;
     }
     let (end, by, at) = (resolved.action, resolved.actor.clone(), entry.at);
     let closed = ClosedGate { gate, end, by, at, released: false };
@@ -390,21 +391,27 @@ pub(crate) fn changed_envelope(state: &State, resolved: &Resolved) -> Option<Par
 /// Applies a person's modifications of a waiting task or envelope.
 fn apply_changes(
     state: &mut State,
+    entry: &Stamped,
     gate: &Gate,
     changed: &Modifications,
     resolved: &Resolved,
 ) -> Result<(), ApplyError> {
     if let (GateType::TaskApproval, Some(id)) = (gate.kind, &gate.task) {
-        let known = state.tasks.get_mut(id).ok_or(ApplyError::Unknown("the task"))?;
-        let task = Arc::make_mut(known);
-        if let Some(name) = &changed.name {
-            task.name.clone_from(name);
-        }
-        if let Some(description) = changed.description.as_ref().and_then(Content::blob) {
-            task.description = description.clone();
-        }
-        task.priority = changed.priority.unwrap_or(task.priority);
-        task.estimate = changed.estimate.clone().or_else(|| task.estimate.clone());
+        let known = state.task_record(id).ok_or(ApplyError::Unknown("the task"))?.id;
+        state.change_record(entry, known, |task| {
+            if let Some(name) = &changed.name {
+                task.text = Text::lossy(name.as_str());
+            }
+            if let Some(description) = changed.description.as_ref().and_then(Content::blob) {
+                task.task_mut().description = Some(description.clone());
+            }
+            if let Some(priority) = changed.priority {
+                task.fields.priority = Some(priority.stored());
+            }
+            if let Some(estimate) = &changed.estimate {
+                task.task_mut().estimate = Some(estimate.clone());
+            }
+        })?;
     }
     if let (GateType::EnvelopeDelivery, Some(payload)) = (gate.kind, &changed.payload) {
         let id = EnvelopeId::new(gate.subject.as_str());

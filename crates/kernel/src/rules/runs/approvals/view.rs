@@ -64,7 +64,7 @@ impl GateView {
         position: Option<usize>,
         ended: Option<EndView>,
     ) -> Self {
-        let task = gate.task.as_ref().and_then(|id| state.tasks.get(id).map(|task| (id, task)));
+        let task = gate.task.as_ref().and_then(|id| state.task(id));
         let envelope = EnvelopeId::new(gate.subject.as_str()).ok();
         let envelope = envelope.filter(|_| gate.kind == GateType::EnvelopeDelivery);
         let envelope = envelope.and_then(|id| {
@@ -75,7 +75,7 @@ impl GateView {
             kind: gate.kind,
             subject: gate.subject.clone(),
             workspace: gate.workspace.clone(),
-            task: task.map(|(id, task)| Box::new(TaskView::of(state, id, task))),
+            task: task.map(|task| Box::new(TaskView::of(state, &task))),
             envelope,
             request: gate.request.clone(),
             asked_by: gate.asked_by.clone(),

@@ -2,14 +2,17 @@
 
 use std::sync::Arc;
 
-use crate::machine::state::State;
+use crate::machine::state::State as Whole;
 use crate::machine::transaction::Transaction;
-use crate::model::runs::task::{STEPS, Status, Task};
+use crate::model::knowledge::records::record::Record;
+use crate::model::leasing::lease::ReleaseCause;
+use crate::model::runs::task::{STEPS, State, Status, TAKEN, Task};
 use crate::model::runs::workspace::Trigger;
-use crate::protocol::event::Event;
+use crate::protocol::event::{Draft, Event, Stamped};
 use crate::registry::apply_error::ApplyError;
+use crate::rules::leasing::lease;
 use crate::values::id::{TaskId, WorkspaceId};
-use crate::values::principal::Actor;
+use crate::values::principal::{Actor, Principal};
 
 pub use crate::model::runs::task::follow::*;
 
@@ -21,20 +24,47 @@ pub(crate) fn step(
     workspace: Option<&WorkspaceId>,
     actor: Actor,
 ) -> Result<(), ApplyError> {
-    let task = tx.state().tasks.get(id).ok_or(ApplyError::Unknown("the task"))?;
-    let home = home_of(tx.state(), task);
+    let task = tx.state().task(id).ok_or(ApplyError::Unknown("the task"))?;
+    let home = home_of(tx.state(), &task);
     let event = Event::TaskStatusChanged(StatusChanged {
         from_status: task.status,
         task_id: id.clone(),
         to_status: to,
         workspace_id: workspace.cloned(),
     });
-    tx.note(home.as_ref(), actor, event)
+    tx.note(home.as_ref(), actor, event)?;
+    if matches!(to, Status::Integrated | Status::Cancelled) {
+        give_back(tx, &task)?;
+    }
+    Ok(())
 }
 
-/// The workspace whose local trail records a task: the root of the run it was planned in.
-pub(crate) fn home_of(state: &State, task: &Task) -> Option<WorkspaceId> {
-    state.graphs.get(&task.graph).map(|graph| graph.root.clone())
+/// Releases what the agent of a task that is over has claimed for it.
+fn give_back(tx: &mut Transaction<'_>, task: &Task) -> Result<(), ApplyError> {
+    let state = tx.state();
+    let bound = task.workspace.as_ref().and_then(|id| state.workspaces.get(id));
+    let Some(agent) = bound.and_then(|bound| bound.agent.clone()) else { return Ok(()) };
+    let plan = state.task_record(&task.id).map(|record| record.id.to_string());
+    let names = [plan.as_deref(), Some(task.id.as_str()).filter(|id| plan.as_deref() != Some(id))];
+    let held = names.into_iter().flatten().flat_map(|name| state.leases_for(name));
+    let own = held.filter(|lease| lease.holder == Principal::Agent(agent.clone()));
+    let epochs: Vec<u64> = own.map(|lease| lease.epoch).collect();
+    let causation = tx.entries().last().map(|entry| entry.id.clone());
+    for epoch in epochs {
+        let known = tx.state().lease_of_epoch(epoch);
+        let (id, held) = known.ok_or(ApplyError::Unknown("the lease"))?;
+        let event = lease::released(id, held, ReleaseCause::WorkOver);
+        let draft = lease::about(held, Actor::Protocol, false, event);
+        tx.emit(Draft { causation: causation.clone(), ..draft })?;
+    }
+    Ok(())
+}
+
+/// The workspace whose local trail records a task: the root of the run it was planned in, or the
+/// current one for a task planned outside a run.
+pub(crate) fn home_of(state: &Whole, task: &Task) -> Option<WorkspaceId> {
+    let graph = state.graphs.get(&task.graph).map(|graph| graph.root.clone());
+    graph.or_else(|| state.root.clone())
 }
 
 fn attempt_number(task: &Task) -> u32 {
@@ -42,9 +72,9 @@ fn attempt_number(task: &Task) -> u32 {
 }
 
 /// The task a workspace works on now, if it is still bound to it.
-fn bound_task(state: &State, workspace: &WorkspaceId) -> Option<(TaskId, Arc<Task>)> {
+fn bound_task(state: &Whole, workspace: &WorkspaceId) -> Option<(TaskId, Task)> {
     let id = state.workspaces.get(workspace)?.charter.task.clone()?;
-    let task = state.tasks.get(&id)?.clone();
+    let task = state.task(&id)?;
     (task.workspace.as_ref() == Some(workspace)).then_some((id, task))
 }
 
@@ -59,7 +89,7 @@ pub(crate) fn on_assigned(
     id: &TaskId,
     workspace: &WorkspaceId,
 ) -> Result<(), ApplyError> {
-    let task = tx.state().tasks.get(id).cloned().ok_or(ApplyError::Unknown("the task"))?;
+    let task = tx.state().task(id).ok_or(ApplyError::Unknown("the task"))?;
     let assigned = Event::TaskAssigned(Assigned {
         attempt_number: attempt_number(&task) + 1,
         task_id: id.clone(),
@@ -137,50 +167,70 @@ pub(crate) fn on_integrated(
     }
 }
 
-pub(crate) fn apply_status_changed(
-    state: &mut State,
-    changed: &StatusChanged,
-) -> Result<(), ApplyError> {
-    let known = state.tasks.get_mut(&changed.task_id).ok_or(ApplyError::Unknown("the task"))?;
-    if known.status != changed.from_status {
-        return Err(ApplyError::Mismatch("the state it comes from"));
-    }
-    if !STEPS.contains(&(changed.from_status, changed.to_status)) {
-        return Err(ApplyError::Mismatch("the table of steps"));
-    }
-    let task = Arc::make_mut(known);
-    task.status = changed.to_status;
-    if changed.to_status == Status::Pending {
-        // The next attempt starts afresh; the history keeps the earlier ones.
-        task.workspace = None;
-        task.checkpoint = None;
-    }
-    Ok(())
+/// The record of a task that an entry names.
+fn record_of<'s>(state: &'s Whole, id: &TaskId) -> Result<&'s Arc<Record>, ApplyError> {
+    state.task_record(id).ok_or(ApplyError::Unknown("the task"))
 }
 
-pub(crate) fn apply_assigned(state: &mut State, assigned: &Assigned) -> Result<(), ApplyError> {
+pub(crate) fn apply_status_changed(
+    state: &mut Whole,
+    entry: &Stamped,
+    changed: &StatusChanged,
+) -> Result<(), ApplyError> {
+    let known = record_of(state, &changed.task_id)?;
+    let before = known.task_state().map(State::in_runs);
+    if before != Some(changed.from_status) {
+        return Err(ApplyError::Mismatch("the state it comes from"));
+    }
+    let step = (changed.from_status, changed.to_status);
+    if !STEPS.contains(&step) && !TAKEN.contains(&step) {
+        return Err(ApplyError::Mismatch("the table of steps"));
+    }
+    state.change_record(entry, known.id, |task| {
+        task.enter(State::governed(changed.to_status).stored(), entry.at);
+        if changed.to_status == Status::Pending {
+            // The next attempt starts afresh; the history keeps the earlier ones.
+            (task.task_mut().workspace, task.task_mut().checkpoint) = (None, None);
+        }
+    })
+}
+
+pub(crate) fn apply_assigned(
+    state: &mut Whole,
+    entry: &Stamped,
+    assigned: &Assigned,
+) -> Result<(), ApplyError> {
     let at = state.workspaces.get(&assigned.workspace_id);
     if at.is_none_or(|at| at.charter.task.as_ref() != Some(&assigned.task_id)) {
         return Err(ApplyError::Mismatch("the workspace of a task"));
     }
-    let known = state.tasks.get_mut(&assigned.task_id).ok_or(ApplyError::Unknown("the task"))?;
-    if known.workspace.is_some() || known.status != Status::Pending {
+    let known = record_of(state, &assigned.task_id)?;
+    let task = state.task_of(known);
+    let free = matches!(task.state, State::Pending | State::InProgress);
+    if task.workspace.is_some() || !free {
         return Err(ApplyError::Mismatch("a task that is free"));
     }
-    if assigned.attempt_number != attempt_number(known) + 1 {
+    if assigned.attempt_number != attempt_number(&task) + 1 {
         return Err(ApplyError::Mismatch("the number of the attempt"));
     }
-    let task = Arc::make_mut(known);
-    task.workspace = Some(assigned.workspace_id.clone());
-    task.history.push(assigned.workspace_id.clone());
-    Ok(())
+    state.change_record(entry, known.id, |task| {
+        let part = task.task_mut();
+        part.workspace = Some(assigned.workspace_id.clone());
+        part.history.push(assigned.workspace_id.clone());
+    })
 }
 
-pub(crate) fn apply_completed(state: &mut State, completed: &Completed) -> Result<(), ApplyError> {
-    let known = state.tasks.get_mut(&completed.task_id).ok_or(ApplyError::Unknown("the task"))?;
-    if known.workspace.as_ref() != Some(&completed.workspace_id) {
+pub(crate) fn apply_completed(
+    state: &mut Whole,
+    entry: &Stamped,
+    completed: &Completed,
+) -> Result<(), ApplyError> {
+    let known = record_of(state, &completed.task_id)?;
+    let bound = known.task().and_then(|part| part.workspace.as_ref());
+    if bound != Some(&completed.workspace_id) {
         return Err(ApplyError::Mismatch("the workspace of a task"));
     }
-    Arc::make_mut(known).checkpoint.clone_from(&completed.checkpoint_id);
-    Ok(())
+    state.change_record(entry, known.id, |task| {
+        task.task_mut().checkpoint.clone_from(&completed.checkpoint_id);
+    })
 }

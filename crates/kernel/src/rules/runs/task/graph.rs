@@ -1,14 +1,18 @@
 //! Planning of task graphs.
 
-use crate::values::id::First as _;
 use std::collections::BTreeMap;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use crate::machine::coordinator;
-use crate::machine::state::State;
+use crate::machine::state::State as Whole;
+use crate::machine::state::records::caused_by;
 use crate::machine::transaction::{DecisionError, Transaction};
-use crate::model::runs::task::{Estimate, Graph, Status, Task};
+use crate::model::knowledge::records::field::{Few, Fields};
+use crate::model::knowledge::records::kind::{Kind, RecordId};
+use crate::model::knowledge::records::record::{Provenance, Record, Tags};
+use crate::model::knowledge::records::task::TaskPart;
+use crate::model::runs::task::{Estimate, Graph, State};
 use crate::protocol::event::{Event, Stamped};
 use crate::protocol::refusal::Refusal;
 use crate::protocol::reply::Reply;
@@ -20,7 +24,6 @@ use crate::values::content::{Blob, Content};
 use crate::values::id::{GraphId, IdKind, TaskId};
 use crate::values::principal::{Actor, Caller};
 use crate::values::text::Text;
-use crate::values::time::Timestamp;
 
 pub use crate::model::runs::task::graph::*;
 
@@ -48,7 +51,8 @@ pub(crate) fn decide_graph(
     plan: &Plan,
 ) -> Result<Reply, DecisionError> {
     workspace::coordinator_only(tx.state(), caller, "plan tasks")?;
-    let order = sorted(plan)?;
+    let order = sorted(tx.state(), plan)?;
+    tx.state().memory.room_for(order.len())?;
     let root = coordinator::root(tx.state())?.clone();
     let graph_id: GraphId = tx.mint(IdKind::Graph).into();
     let mut ids: BTreeMap<&Text<64>, TaskId> = BTreeMap::new();
@@ -56,7 +60,12 @@ pub(crate) fn decide_graph(
     for task in &order {
         ids.insert(&task.key, tx.mint(IdKind::Task).into());
     }
-    let id_of = |key: &Text<64>| ids.get(key).cloned().ok_or_else(|| unknown_key(key));
+    let outside: BTreeMap<&Text<64>, TaskId> =
+        order.iter().flat_map(|task| outside(tx.state(), plan, task)).collect();
+    let id_of = |key: &Text<64>| {
+        let known = ids.get(key).or_else(|| outside.get(key));
+        known.cloned().ok_or_else(|| unknown_key(key))
+    };
     let first = plan.tasks.first().ok_or_else(|| unsound("a plan has at least one task"))?;
     let begun = Event::GraphCreated(GraphCreated {
         graph_id: graph_id.clone(),
@@ -76,6 +85,7 @@ pub(crate) fn decide_graph(
             graph_id: graph_id.clone(),
             name: task.name.clone(),
             parent_task: task.parent.as_ref().map(id_of).transpose()?,
+            plan: Some(tx.state().memory.next(Kind::Plan).number),
             priority: task.priority,
             task_id: id_of(&task.key)?,
         });
@@ -98,8 +108,20 @@ fn unknown_key(key: &Text<64>) -> Refusal {
     unsound(format!("no task of this plan has the key {:?}", key.as_str()))
 }
 
+/// The dependencies of a task on tasks that were planned outside a run, by their keys.
+fn outside<'p>(state: &Whole, plan: &Plan, task: &'p Planned) -> Vec<(&'p Text<64>, TaskId)> {
+    let is_own = |key: &Text<64>| plan.tasks.iter().any(|own| own.key == *key);
+    let known = |key: &'p Text<64>| {
+        let id = key.as_str().parse::<RecordId>().map(|id| id.to_string());
+        let id = TaskId::new(id.as_deref().unwrap_or(key.as_str())).ok()?;
+        let known = state.task(&id).filter(|known| known.graph == Graph::standing())?;
+        Some((key, known.id))
+    };
+    task.depends_on.iter().filter(|key| !is_own(key)).filter_map(known).collect()
+}
+
 /// The tasks of a plan, each after its dependencies and its parent.
-fn sorted(plan: &Plan) -> Result<Vec<&Planned>, Refusal> {
+fn sorted<'p>(state: &Whole, plan: &'p Plan) -> Result<Vec<&'p Planned>, Refusal> {
     if plan.tasks.is_empty() || plan.tasks.len() > TASKS_MAX {
         return Err(unsound(format!(
             "a plan has 1 to {TASKS_MAX} tasks, not {}",
@@ -118,17 +140,20 @@ fn sorted(plan: &Plan) -> Result<Vec<&Planned>, Refusal> {
         }
     }
     // Topological sort: repeatedly take a task with nothing left before it.
-    let before = |task: &Planned| task.depends_on.iter().chain(&task.parent).count();
     let mut left: BTreeMap<&Text<64>, usize> = BTreeMap::new();
     let mut after: BTreeMap<&Text<64>, Vec<&Text<64>>> = BTreeMap::new();
     for task in &plan.tasks {
-        left.insert(&task.key, before(task));
-        for earlier in task.depends_on.iter().chain(&task.parent) {
+        let outside: Vec<&Text<64>> =
+            outside(state, plan, task).into_iter().map(|(key, _)| key).collect();
+        let within = task.depends_on.iter().filter(|key| !outside.contains(key));
+        let within: Vec<&Text<64>> = within.chain(&task.parent).collect();
+        left.insert(&task.key, within.len());
+        for earlier in within {
             let known = by_key.get_key_value(earlier).ok_or_else(|| unknown_key(earlier))?.0;
             after.entry(known).or_default().push(&task.key);
         }
     }
-    let free = plan.tasks.iter().filter(|task| before(task) == 0);
+    let free = plan.tasks.iter().filter(|task| left.get(&task.key) == Some(&0));
     let mut next: std::collections::VecDeque<&Text<64>> = free.map(|task| &task.key).collect();
     let mut order = Vec::with_capacity(plan.tasks.len());
     while let Some(key) = next.pop_front() {
@@ -167,21 +192,27 @@ pub(crate) fn decide_add(
     if add.depends_on.len() > DEPENDENCIES_MAX {
         return Err(unsound(format!("a task depends on at most {DEPENDENCIES_MAX} others")).into());
     }
-    for earlier in add.depends_on.iter().chain(&add.parent_task) {
-        if task::get(state, earlier)?.graph != add.graph {
-            return Err(unsound(format!("task {earlier} belongs to another graph")).into());
+    let known = |id: &TaskId| -> Result<TaskId, Refusal> {
+        let known = task::get(state, id)?;
+        if known.graph != add.graph && known.graph != Graph::standing() {
+            return Err(unsound(format!("task {id} belongs to another graph")));
         }
-    }
+        Ok(known.id)
+    };
+    let depends_on: Vec<TaskId> = add.depends_on.iter().map(known).collect::<Result<_, _>>()?;
+    let parent_task = add.parent_task.as_ref().map(known).transpose()?;
     estimated(add.estimate.as_ref())?;
+    state.memory.room_for(1)?;
     let description = described(&add.description)?;
     let task_id: TaskId = tx.mint(IdKind::Task).into();
     let created = Event::TaskCreated(Created {
-        depends_on: once_each(&add.depends_on),
+        depends_on: once_each(&depends_on),
         description,
         estimate: add.estimate.clone(),
         graph_id: add.graph.clone(),
         name: add.name.clone(),
-        parent_task: add.parent_task.clone(),
+        parent_task,
+        plan: Some(tx.state().memory.next(Kind::Plan).number),
         priority: add.priority,
         task_id: task_id.clone(),
     });
@@ -191,13 +222,14 @@ pub(crate) fn decide_add(
 }
 
 pub(crate) fn apply_graph_created(
-    state: &mut State,
+    state: &mut Whole,
     entry: &Stamped,
     created: &GraphCreated,
 ) -> Result<(), ApplyError> {
     let graph = Graph {
         root: created.workspace_id.clone(),
         root_task: created.root_task_id.clone(),
+        author: caused_by(entry),
         at: entry.at,
     };
     match state.graphs.insert(created.graph_id.clone(), graph) {
@@ -207,7 +239,7 @@ pub(crate) fn apply_graph_created(
 }
 
 pub(crate) fn apply_created(
-    state: &mut State,
+    state: &mut Whole,
     entry: &Stamped,
     created: &Created,
 ) -> Result<(), ApplyError> {
@@ -215,44 +247,53 @@ pub(crate) fn apply_created(
     if state.tasks.contains_key(id) {
         return Err(ApplyError::Twice("a task's creation"));
     }
-    if !state.graphs.contains_key(&created.graph_id) {
-        return Err(ApplyError::Unknown("the graph"));
-    }
+    let graph = state.graphs.get(&created.graph_id).ok_or(ApplyError::Unknown("the graph"))?;
     // Dependencies must exist before the task, which rules out cycles.
     for earlier in created.depends_on.iter().chain(&created.parent_task) {
-        let known = state.tasks.get(earlier).ok_or(ApplyError::Unknown("the task before it"))?;
-        if known.graph != created.graph_id {
-            return Err(ApplyError::Mismatch("the graph of the task before it"));
-        }
+        state.task_record(earlier).ok_or(ApplyError::Unknown("the task before it"))?;
     }
-    let task = Task {
-        graph: created.graph_id.clone(),
-        name: created.name.clone(),
-        description: created.description.clone(),
-        depends_on: created.depends_on.clone(),
-        parent: created.parent_task.clone(),
-        priority: created.priority,
+    let id_of = |id: &TaskId| state.task_record(id).map(|known| known.id);
+    let depends_on: Vec<RecordId> = created.depends_on.iter().filter_map(id_of).collect();
+    let number = created.plan.unwrap_or_else(|| state.unnumbered());
+    let record_id = RecordId { kind: Kind::Plan, number };
+    if state.memory.records.contains_key(&record_id) {
+        return Err(ApplyError::Twice("a record"));
+    }
+    let part = TaskPart {
+        description: Some(created.description.clone()),
         estimate: created.estimate.clone(),
-        status: Status::Draft,
-        workspace: None,
-        history: Vec::new(),
-        checkpoint: None,
-        at: entry.at,
+        graph: Some(created.graph_id.clone()),
+        id: Some(id.clone()),
+        parent: created.parent_task.as_ref().and_then(id_of),
+        ..TaskPart::default()
     };
-    state.insert_task(id.clone(), task);
+    let fields = Fields {
+        depends_on: Few::new(depends_on).map_err(|_| ApplyError::Mismatch("its dependencies"))?,
+        priority: Some(created.priority.stored()),
+        task: Some(Arc::new(part)),
+        ..Fields::default()
+    };
+    let author = match &entry.draft.actor {
+        Actor::Principal(who) => who.clone(),
+        Actor::Protocol => graph.author.clone(),
+    };
+    let mut record = Record {
+        id: record_id,
+        status: State::Draft.stored(),
+        text: Text::lossy(created.name.as_str()),
+        tags: Tags::default(),
+        provenance: Provenance::of(&author),
+        author: author.clone(),
+        updated_by: author,
+        created_at: entry.at,
+        updated_at: entry.at,
+        created_seq: state.seq,
+        updated_seq: state.seq,
+        version: 1,
+        session: None,
+        fields,
+    };
+    record.enter(State::Draft.stored(), entry.at);
+    state.put_record(Arc::new(record));
     Ok(())
-}
-
-impl State {
-    pub(crate) fn insert_task(&mut self, id: TaskId, task: Task) {
-        self.graph_tasks.insert((task.graph.clone(), task.at, id.clone()));
-        self.tasks.insert(id, Arc::new(task));
-    }
-
-    /// The tasks of a graph, in the order they were planned.
-    pub(crate) fn tasks_in(&self, graph: &GraphId) -> impl Iterator<Item = &TaskId> {
-        let own = graph.clone();
-        let first = (graph.clone(), Timestamp::default(), TaskId::first());
-        self.graph_tasks.range(first..).take_while(move |(of, ..)| *of == own).map(|(.., id)| id)
-    }
 }

@@ -9,57 +9,71 @@ pub mod graph;
 pub mod orders;
 pub mod view;
 
-use std::sync::Arc;
-
-use crate::machine::state::State;
+use crate::machine::state::State as Whole;
 use crate::protocol::refusal::Refusal;
 use crate::registry::rule::Rule;
 use crate::values::id::TaskId;
 
 pub use crate::model::runs::task::*;
 
-/// A task by id, or a refusal if there is none.
-pub(crate) fn get<'s>(state: &'s State, id: &TaskId) -> Result<&'s Arc<Task>, Refusal> {
+/// A task by its id or by the id of its record, or a refusal if there is none.
+pub(crate) fn get(state: &Whole, id: &TaskId) -> Result<Task, Refusal> {
     state
-        .tasks
-        .get(id)
+        .task(id)
         .ok_or_else(|| Refusal::not_found(Rule::ReferenceKnown, format!("there is no task {id}")))
 }
 
 /// The dependencies of a task that are not done yet.
-pub(crate) fn unmet<'s>(state: &'s State, task: &'s Task) -> impl Iterator<Item = &'s TaskId> {
-    let done = |id: &TaskId| state.tasks.get(id).is_some_and(|task| task.status.is_done());
+pub(crate) fn unmet<'s>(state: &'s Whole, task: &'s Task) -> impl Iterator<Item = &'s TaskId> {
+    let done = |id: &TaskId| state.task(id).is_some_and(|task| task.status.is_done());
     task.depends_on.iter().filter(move |id| !done(id))
 }
 
 /// The task, if it can be bound to a workspace now; a refusal otherwise.
-pub(crate) fn bindable<'s>(state: &'s State, id: &TaskId) -> Result<&'s Arc<Task>, Refusal> {
+pub(crate) fn bindable(state: &Whole, id: &TaskId) -> Result<Task, Refusal> {
     let task = get(state, id)?;
-    if task.status != Status::Pending {
+    let id = &task.id;
+    if !task.is_free() {
         let message = format!("task {id} is {}; only a pending one can be assigned", task.status);
         return Err(Refusal::denied(Rule::TaskStep, message).allowing(ways_from(task.status)));
     }
-    let unmet: Vec<String> = unmet(state, task).map(ToString::to_string).collect();
+    let unmet: Vec<String> = unmet(state, &task).map(ToString::to_string).collect();
     if !unmet.is_empty() {
         let message = format!("task {id} waits for {}", unmet.join(", "));
         return Err(Refusal::denied(Rule::TaskReady, message));
     }
-    of_this_run(state, id, task)?;
+    of_this_run(state, &task)?;
+    not_taken(state, &task)?;
     Ok(task)
 }
 
-/// Whether a task was planned in the current run.
-pub(crate) fn is_of_this_run(state: &State, task: &Task) -> bool {
+/// Refuses a task that an agent has an active assignment for, naming the agent.
+pub(crate) fn not_taken(state: &Whole, task: &Task) -> Result<(), Refusal> {
+    let Some(record) = state.task_record(&task.id) else { return Ok(()) };
+    let mut at_work = state.memory.at_work_on(record.id);
+    let Some(work) = at_work.next().and_then(|id| state.memory.records.get(&id)) else {
+        return Ok(());
+    };
+    let whose = work.agent().map(ToString::to_string).unwrap_or_default();
+    let message = format!("{} is assigned to {whose} ({})", record.id, work.id);
+    Err(Refusal::denied(Rule::PlanTaken, message))
+}
+
+/// Whether the current run may take a task: it was planned in it, or outside any run.
+pub(crate) fn is_of_this_run(state: &Whole, task: &Task) -> bool {
+    if task.graph == Graph::standing() {
+        return state.root.is_some();
+    }
     let graph = state.graphs.get(&task.graph);
     graph.is_some_and(|graph| Some(&graph.root) == state.root.as_ref())
 }
 
 /// Refuses a task of a run that has ended.
-pub(crate) fn of_this_run(state: &State, id: &TaskId, task: &Task) -> Result<(), Refusal> {
+pub(crate) fn of_this_run(state: &Whole, task: &Task) -> Result<(), Refusal> {
     if is_of_this_run(state, task) {
         return Ok(());
     }
-    let message = format!("task {id} was planned in another run; plan it anew");
+    let message = format!("task {} was planned in another run; plan it anew", task.id);
     Err(Refusal::denied(Rule::TaskStep, message))
 }
 

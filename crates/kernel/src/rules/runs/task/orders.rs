@@ -1,9 +1,9 @@
 //! Commands on tasks: approve, assign, retry, cancel.
 
-use crate::machine::state::State;
+use crate::machine::state::State as Whole;
 use crate::machine::transaction::{DecisionError, Transaction};
 use crate::model::runs::approvals::GateType;
-use crate::model::runs::task::{STEPS, Status};
+use crate::model::runs::task::{STEPS, State, Status};
 use crate::protocol::event::Event;
 use crate::protocol::refusal::Refusal;
 use crate::protocol::reply::Reply;
@@ -49,7 +49,7 @@ pub(crate) fn decide_approve(
 /// The approval source of each task. If plans need a person's approval, the coordinator can only
 /// approve tasks that nobody answered for in time.
 fn sources(
-    state: &State,
+    state: &Whole,
     caller: &Caller,
     tasks: &[TaskId],
 ) -> Result<Vec<ApprovalSource>, Refusal> {
@@ -99,8 +99,8 @@ fn approved_by(
     approval_source: ApprovalSource,
     actor: Actor,
 ) -> Result<(), ApplyError> {
-    let task = tx.state().tasks.get(id).ok_or(ApplyError::Unknown("the task"))?;
-    let home = follow::home_of(tx.state(), task);
+    let task = tx.state().task(id).ok_or(ApplyError::Unknown("the task"))?;
+    let home = follow::home_of(tx.state(), &task);
     let event = Event::TaskApproved(Approved { approval_source, task_id: id.clone() });
     tx.note(home.as_ref(), actor, event)?;
     follow::step(tx, id, Status::Pending, None, Actor::Protocol)
@@ -111,7 +111,8 @@ fn drafts(tx: &Transaction<'_>, approve: &Approve) -> Result<Vec<TaskId>, Refusa
     let mut tasks = Vec::new();
     for id in &approve.tasks {
         let task = task::get(state, id)?;
-        task::of_this_run(state, id, task)?;
+        task::of_this_run(state, &task)?;
+        let id = &task.id;
         if task.status != Status::Draft {
             let message = format!("task {id} is {}; only a draft is approved", task.status);
             let ways = task::ways_from(task.status);
@@ -126,9 +127,10 @@ fn drafts(tx: &Transaction<'_>, approve: &Approve) -> Result<Vec<TaskId>, Refusa
             let message = format!("there is no graph {graph}");
             return Err(Refusal::not_found(Rule::ReferenceKnown, message));
         }
-        let draft = |id: &&TaskId| state.tasks.get(*id).is_some_and(|t| t.status == Status::Draft);
+        let draft = |id: &&TaskId| state.task(id).is_some_and(|t| t.status == Status::Draft);
         let more: Vec<TaskId> = state.tasks_in(graph).filter(draft).cloned().collect();
-        tasks.extend(more.into_iter().filter(|id| !approve.tasks.contains(id)));
+        let named = tasks.clone();
+        tasks.extend(more.into_iter().filter(|id| !named.contains(id)));
     }
     if tasks.is_empty() {
         let message = "there is no draft to approve";
@@ -152,15 +154,15 @@ pub(crate) fn decide_retry(
 ) -> Result<Reply, DecisionError> {
     workspace::coordinator_only(tx.state(), caller, "retry a task")?;
     let task = task::get(tx.state(), &retry.task)?;
-    task::of_this_run(tx.state(), &retry.task, task)?;
+    task::of_this_run(tx.state(), &task)?;
     if task.status != Status::Failed {
-        let message = format!("task {} is {}, not failed", retry.task, task.status);
+        let message = format!("task {} is {}, not failed", task.id, task.status);
         let ways = task::ways_from(task.status);
         return Err(Refusal::denied(Rule::TaskStep, message).allowing(ways).into());
     }
     let actor = caller.principal.clone().into();
-    follow::step(tx, &retry.task, Status::Pending, None, actor)?;
-    tx.task_reply(&retry.task)
+    follow::step(tx, &task.id, Status::Pending, None, actor)?;
+    tx.task_reply(&task.id)
 }
 
 pub(crate) fn decide_cancel(
@@ -170,9 +172,10 @@ pub(crate) fn decide_cancel(
 ) -> Result<Reply, DecisionError> {
     let initiator = workspace::coordinator_only(tx.state(), caller, "cancel a task")?;
     let task = task::get(tx.state(), &cancel.task)?;
-    task::of_this_run(tx.state(), &cancel.task, task)?;
-    if !STEPS.contains(&(task.status, Status::Cancelled)) {
-        let message = format!("task {} is {} and cannot be cancelled", cancel.task, task.status);
+    task::of_this_run(tx.state(), &task)?;
+    let over = task.state == State::Done;
+    if over || !STEPS.contains(&(task.status, Status::Cancelled)) {
+        let message = format!("task {} is {} and cannot be cancelled", task.id, task.state);
         return Err(Refusal::denied(Rule::TaskStep, message).into());
     }
     let bound = task.workspace.clone();
@@ -181,12 +184,12 @@ pub(crate) fn decide_cancel(
         gate::not_around(tx.state(), caller, GateType::WorkspaceAbort)?;
     }
     let actor = caller.principal.clone().into();
-    follow::step(tx, &cancel.task, Status::Cancelled, None, actor)?;
+    follow::step(tx, &task.id, Status::Cancelled, None, actor)?;
     let live = bound.filter(|id| {
         tx.state().workspaces.get(id).is_some_and(|known| !known.status.is_terminal())
     });
     if let Some(id) = live {
         change::fail(tx, &id, aborted(initiator, cancel.reason.clone(), Actor::Protocol))?;
     }
-    tx.task_reply(&cancel.task)
+    tx.task_reply(&task.id)
 }

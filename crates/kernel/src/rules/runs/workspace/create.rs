@@ -81,6 +81,7 @@ pub(crate) fn make(
     create: &Create,
     reserved: Option<WorkspaceId>,
 ) -> Result<Made, DecisionError> {
+    let create = &named_task(tx.state(), create);
     let parent_id = parent_for(tx.state(), caller, create)?;
     let plan = check(tx.state(), caller, create, &parent_id, tx.stamp())?;
     let context_bytes = plan.context.as_ref().map_or(0, |context| tx.bytes_of(context));
@@ -149,6 +150,13 @@ pub(crate) fn make(
     };
     envelope::send_directive(tx, directive)?;
     Ok(Made::Workspace(id))
+}
+
+/// The same request with the id that runs use for its task, if it names the plan.
+fn named_task(state: &State, create: &Create) -> Create {
+    let known = create.task.as_ref().and_then(|id| state.task_record(id));
+    let task = known.map(|known| known.task_id()).or_else(|| create.task.clone());
+    Create { task, ..create.clone() }
 }
 
 /// The originator of a workspace: the person whose command or message caused it, or else that of
@@ -258,7 +266,8 @@ fn check(
         .map_err(|no| reject(RejectReason::Containment, no))?;
     let task = create.task.as_ref().map(|id| task::bindable(state, id)).transpose();
     let task = task.map_err(|no| reject(RejectReason::InvalidBinding, no))?;
-    let priority = create.priority.or_else(|| task.map(|task| task.priority.of_workspace()));
+    let priority =
+        create.priority.or_else(|| task.as_ref().map(|task| task.priority.of_workspace()));
     let structure =
         |message: String| rejected(RejectReason::InvalidStructure, Rule::CreationSound, message);
     let context = match &create.context {
