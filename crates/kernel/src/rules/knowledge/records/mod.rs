@@ -14,6 +14,7 @@ pub mod effect;
 pub(crate) mod lease_transfer;
 pub(crate) mod link;
 pub mod loops;
+pub mod next;
 pub mod offer;
 pub mod record;
 pub mod round;
