@@ -70,6 +70,8 @@ pub struct Letter {
     /// The text. That of an envelope is shown once it is taken.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub text: Option<String>,
+    /// Whether it still waits.
+    pub open: bool,
     /// The thread, or the letter it answers.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub thread: Option<String>,
@@ -93,6 +95,7 @@ impl Letter {
             at: record.created_at,
             priority,
             text: Some(record.text.to_string()),
+            open: record.status == Status::Open,
             thread: fields.thread.as_ref().map(ToString::to_string),
             workspace: None,
         }
@@ -111,6 +114,7 @@ impl Letter {
             at: sent.created_at,
             priority: sent.priority,
             text,
+            open: !sent.taken,
             thread: sent.in_reply_to.as_ref().map(ToString::to_string),
             workspace: Some(sent.to.clone()),
         }
@@ -144,7 +148,7 @@ pub struct Waiting {
 pub fn waiting(context: &ProjectContext) -> Result<Waiting, Error> {
     let who = context.named()?.clone();
     let present = context.present()?;
-    let mut letters = records(context, &present, &who);
+    let mut letters = records(context, &present, &who, false);
     let mut inboxes = Vec::new();
     for workspace in workspaces(context, &who)? {
         let view = inbox(context, workspace.workspace, false)?;
@@ -155,14 +159,26 @@ pub fn waiting(context: &ProjectContext) -> Result<Waiting, Error> {
     Ok(Waiting { letters, inboxes })
 }
 
-/// The open messages and handoffs to somebody, newest first.
-fn records(context: &ProjectContext, present: &Present, who: &Principal) -> Vec<Letter> {
+/// The messages and handoffs to the caller, newest first; with `all`, also those taken before.
+pub fn records_to(context: &ProjectContext, all: bool) -> Result<Vec<Letter>, Error> {
+    let who = context.named()?.clone();
+    let mut letters = records(context, &context.present()?, &who, all);
+    sort(&mut letters);
+    Ok(letters)
+}
+
+fn records(
+    context: &ProjectContext,
+    present: &Present,
+    who: &Principal,
+    all: bool,
+) -> Vec<Letter> {
     let cache = context.project().search_cache();
     let kinds = [Kind::Message, Kind::Handoff].into_iter();
     let ids = kinds.flat_map(|kind| cache.waiting(&present.state, who, kind));
     let records = ids.filter_map(|id| present.state.memory().record(id));
-    let open = records.filter(|record| record.status == Status::Open && record.author != *who);
-    open.map(|record| Letter::of_record(record, Priority::Normal)).collect()
+    let wanted = records.filter(|own| (all || own.status == Status::Open) && own.author != *who);
+    wanted.map(|record| Letter::of_record(record, Priority::Normal)).collect()
 }
 
 /// The open workspaces an agent acts in. People have none of their own.
