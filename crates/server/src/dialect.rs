@@ -36,8 +36,8 @@ pub struct Speech {
     pub attribution: &'static str,
     /// Makes the text and the structured content of an error.
     pub failure: fn(&Error) -> (Value, Value),
-    /// Whether the text is meant for people as well.
-    pub pretty: bool,
+    /// Makes the text of an answer, for hosts that only show text.
+    pub text: fn(&Value) -> String,
 }
 
 /// Finds out who is asking.
@@ -57,6 +57,8 @@ pub struct Tool {
     pub schema: Map<String, Value>,
     /// Whether it changes nothing.
     pub read_only: bool,
+    /// Whether its answers show the caller's mail, so that nobody has to be told of it.
+    pub shows_mail: bool,
     /// How its answers read.
     pub speech: &'static Speech,
     handler: Handler,
@@ -78,7 +80,22 @@ impl Tool {
                 .map_err(|error| Error::usage(format!("{name}: {}", masked(&error.to_string()))))?;
             handler(context, who, args)
         });
-        Tool { name, description, schema, read_only: false, speech, handler }
+        Tool { name, description, schema, read_only: false, shows_mail: false, speech, handler }
+    }
+
+    /// A tool whose arguments are read as the kernel reads them, nested ones included.
+    pub fn taking<A: DeserializeOwned + JsonSchema + 'static>(
+        name: &'static str,
+        description: &'static str,
+        speech: &'static Speech,
+        handler: impl Fn(&ProjectContext, A) -> Result<Value, Error> + Send + Sync + 'static,
+    ) -> Self {
+        let schema = arguments::schema::<A>();
+        Tool::reading_itself(name, description, speech, schema, move |context, given| {
+            let args = serde_json::from_value(given)
+                .map_err(|error| Error::usage(format!("{name}: {}", masked(&error.to_string()))))?;
+            handler(context, args)
+        })
     }
 
     /// A tool that reads its arguments itself.
@@ -91,13 +108,19 @@ impl Tool {
     ) -> Self {
         let handler: Handler =
             Box::new(move |context, _, given| handler(context, Value::Object(given.clone())));
-        Tool { name, description, schema, read_only: false, speech, handler }
+        Tool { name, description, schema, read_only: false, shows_mail: false, speech, handler }
     }
 
     /// The same, which changes nothing.
     #[must_use]
     pub fn reading(self) -> Self {
         Tool { read_only: true, ..self }
+    }
+
+    /// The same, whose answers show the caller's mail.
+    #[must_use]
+    pub fn showing_mail(self) -> Self {
+        Tool { shows_mail: true, ..self }
     }
 
     /// Reads the arguments and does it.

@@ -29,7 +29,7 @@ pub fn dialect(ledger: Ledger) -> Dialect {
 const SPEECH: Speech = Speech {
     attribution: "haid",
     failure: |fault| (fault.text(), serde_json::json!({ "error": fault.object() })),
-    pretty: true,
+    text: |answer| serde_json::to_string_pretty(answer).unwrap_or_else(|error| error.to_string()),
 };
 
 fn tools(ledger: &Arc<Ledger>) -> Vec<Tool> {

@@ -9,11 +9,14 @@
 pub mod dialect;
 mod frame;
 pub mod frugal;
+mod mail_notice;
 pub mod memory;
 mod message;
+pub mod native;
 mod service;
 mod tally;
 mod transport;
+pub mod wacp;
 
 pub use dialect::{Dialect, Tool};
 pub use tally::Unlogged;
@@ -23,6 +26,7 @@ use althing_services::Project;
 use std::io::{self, BufRead, Write};
 use std::sync::Arc;
 
+use mail_notice::Notices;
 use service::Service;
 use tally::Tally;
 use transport::Stream;
@@ -38,7 +42,8 @@ pub fn serve(
 ) -> io::Result<Unlogged> {
     let project = Arc::new(project);
     let tally = Arc::new(Tally::begin(project.clone())?);
-    let service = Service { dialect, project, tally: tally.clone() };
+    let notices = Notices::default();
+    let service = Service { dialect, project, tally: tally.clone(), notices };
     let stream = Stream::new(input, output, replies)?;
     let delivery = stream.delivery();
     let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build()?;

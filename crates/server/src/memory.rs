@@ -1,12 +1,12 @@
-//! The memory dialect as tools, alone or together with the frugal one.
+//! The memory dialect as tools, alone or together with all others.
 
 use althing_dialects::memory::PROTOCOL;
 use althing_services::frugal::{Ledger, identify};
 use althing_services::memory::{Verb, Verbs, failure};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::dialect::{Dialect, Speech, Tool};
-use crate::frugal;
+use crate::{frugal, native, wacp};
 
 /// The name the server gives to hosts.
 const SERVER: &str = "althing-memory";
@@ -18,7 +18,7 @@ const SPEECH: Speech = Speech {
         let error = json!({ "schema_version": PROTOCOL, "error": failure(fault) });
         (error.clone(), error)
     },
-    pretty: false,
+    text: Value::to_string,
 };
 
 /// The dialect.
@@ -36,12 +36,14 @@ pub fn dialect(ledger: Ledger) -> Dialect {
     }
 }
 
-/// This dialect and the frugal one at once.
-pub fn with_frugal(ledger: Ledger) -> Dialect {
-    let mut both = dialect(ledger.clone());
-    both.server = "althing";
-    both.tools.extend(frugal::dialect(ledger).tools);
-    both
+/// All dialects at once, in the instructions of this one.
+pub fn with_others(ledger: Ledger) -> Dialect {
+    let mut all = dialect(ledger.clone());
+    all.server = "althing";
+    all.tools.extend(frugal::dialect(ledger).tools);
+    all.tools.extend(wacp::tools());
+    all.tools.extend(native::tools());
+    all
 }
 
 fn tools() -> Vec<Tool> {

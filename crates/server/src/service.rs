@@ -18,6 +18,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 use crate::dialect::{Dialect, Speech, Tool};
+use crate::mail_notice::Notices;
 use crate::tally::{Handed, Tally};
 
 /// The revisions that are spoken. The one of March 2025 asked servers to take batches, which no
@@ -34,6 +35,7 @@ pub(crate) struct Service {
     pub(crate) dialect: Dialect,
     pub(crate) project: Arc<Project>,
     pub(crate) tally: Arc<Tally>,
+    pub(crate) notices: Notices,
 }
 
 /// The result of a call, before it is put into the form of the protocol.
@@ -41,6 +43,8 @@ struct Outcome {
     text: String,
     structured: Value,
     failed: bool,
+    /// Lines about mail that waits, told once.
+    mail: Vec<String>,
 }
 
 impl Service {
@@ -53,9 +57,11 @@ impl Service {
         let warnings = self.project.warnings().take();
         let result = result.map(|answer| with_warnings(answer, warnings));
         let speech = self.tool(name).map_or(self.dialect.speech, |tool| tool.speech);
-        let outcome = outcome(speech, who.as_ref(), result);
+        let mut outcome = outcome(speech, who.as_ref(), result);
         if let Some(who) = who {
-            let (tool, text) = (Some(repeated(name)), outcome.text.clone());
+            let shown = self.tool(name).is_some_and(|tool| tool.shows_mail);
+            outcome.tell(self.notices.of(&self.project, &who, shown));
+            let (tool, text) = (Some(repeated(name)), outcome.said().join("\n"));
             self.tally.note(Handed { who, kind: "tool_result", tool, text });
         }
         outcome
@@ -116,12 +122,23 @@ fn outcome(speech: &Speech, who: Option<&Identity>, result: Result<Value, Error>
         }
     }
     let shown = text.as_ref().unwrap_or(&structured);
-    let text = if speech.pretty {
-        serde_json::to_string_pretty(shown).unwrap_or_else(|error| error.to_string())
-    } else {
-        shown.to_string()
-    };
-    Outcome { text, structured, failed }
+    Outcome { text: (speech.text)(shown), structured, failed, mail: Vec::new() }
+}
+
+impl Outcome {
+    /// Adds lines about mail that waits.
+    fn tell(&mut self, lines: Vec<String>) {
+        if !lines.is_empty() {
+            self.structured["mail"] = lines.clone().into();
+            self.mail = lines;
+        }
+    }
+
+    /// The texts of the result: its own, and one about mail if there is some.
+    fn said(&self) -> Vec<String> {
+        let mail = (!self.mail.is_empty()).then(|| format!("Mail waits:\n{}", self.mail.join("\n")));
+        [Some(self.text.clone()), mail].into_iter().flatten().collect()
+    }
 }
 
 /// The result of a call and its caller, if known.
@@ -133,11 +150,13 @@ struct Attempt {
 fn listed(tool: &Tool) -> ListedTool {
     let schema: JsonObject = tool.schema.clone();
     let listed = ListedTool::new(tool.name, tool.description, Arc::new(schema));
-    if tool.read_only {
-        listed.with_annotations(ToolAnnotations::new().read_only(true))
+    let about = ToolAnnotations::new();
+    // Nothing here is destructive: the trail keeps whatever a tool changes.
+    listed.with_annotations(if tool.read_only {
+        about.read_only(true)
     } else {
-        listed
-    }
+        about.read_only(false).destructive(false)
+    })
 }
 
 /// The host that asks. One that introduced itself stays who it said it is, whatever its requests
@@ -209,7 +228,7 @@ impl ServerHandler for Service {
         let arguments = request.arguments.unwrap_or_default();
         // One request is at work at a time, so it may take the thread.
         let outcome = self.call(&request.name, &host(&context), &arguments);
-        let said = vec![ContentBlock::text(outcome.text)];
+        let said: Vec<ContentBlock> = outcome.said().into_iter().map(ContentBlock::text).collect();
         let mut result = if outcome.failed {
             CallToolResult::error(said)
         } else {

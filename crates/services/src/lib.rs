@@ -1,6 +1,7 @@
 //! Services: one implementation of each verb, for every door.
 //!
-//! The dialects are [`memory`] and [`frugal`]. The command line and the server of the Model Context
+//! The dialects are [`memory`] and [`frugal`]; [`native`] is the vocabulary of people and of the
+//! default server, [`mail`] the one inbox of everybody. The command line and the server of the Model Context
 //! Protocol call the same functions. Changes go through the engine as typed commands; this crate
 //! decides nothing and stores nothing. Every request comes with a [`ProjectContext`]: the project,
 //! the caller, and how the caller authenticates.
@@ -9,7 +10,9 @@ pub mod arguments;
 pub mod context;
 pub mod error;
 pub mod frugal;
+pub mod mail;
 pub mod memory;
+pub mod native;
 pub mod project;
 
 pub use context::{Caller, ProjectContext};

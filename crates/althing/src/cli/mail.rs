@@ -17,26 +17,32 @@ use super::resources::NearLimit;
 /// Arguments of `send`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
-Roles decide who may send what: a coordinator sends directives and feedback, a worker sends queries.
-A refusal lists what is allowed. TEXT is the message itself, `-` reads standard input, `@FILE` reads
-a file.
+`agent:NAME` and `user:NAME` get it in their inbox, whatever they are connected with and whether or
+not there is a run. An agent also goes by its role or its tool, if only one has it.
+
+Inside a run, an envelope goes to a workspace: name `root`, a workspace, or give a type. Roles decide
+who may send what: a coordinator sends directives and feedback, a worker sends queries. A refusal
+lists what is allowed. TEXT is the message itself, `-` reads standard input, `@FILE` reads a file.
 
 Examples:
+  althing send agent:cursor 'The parser is ready.' --as alice
+  althing send user:ada 'May I merge?' --as alice
   althing send root --type query 'Which grammar?' --as bob
   althing send agent:bob --type feedback @answer.md --as alice
   git diff | althing send agent:bob --type directive - --attach @report.pdf --as alice")]
 pub(crate) struct Send {
-    /// The workspace to send to.
+    /// `agent:NAME`, `user:NAME`, or a workspace of the run.
     #[arg(value_name = "TO")]
     pub(crate) to: String,
     /// The message.
     #[arg(value_name = "TEXT")]
     pub(crate) content: String,
-    /// Its type: directive, feedback, query, or one the taxonomy adds.
+    /// Send an envelope of this type to a workspace: directive, feedback, query, or one the
+    /// taxonomy adds.
     #[arg(long = "type", value_name = "TYPE")]
-    pub(crate) kind: TypeName,
+    pub(crate) kind: Option<TypeName>,
     /// The message it answers.
-    #[arg(long, value_name = "ENV")]
+    #[arg(long, value_name = "ID")]
     pub(crate) reply_to: Option<String>,
     /// How soon it should be read: blocking, urgent, normal.
     #[arg(long, value_name = "P", value_parser = word::<Priority>, default_value = "normal")]
@@ -52,8 +58,10 @@ pub(crate) struct Send {
 /// Arguments of `inbox`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
-Reading changes nothing. Taking prints each message once, most urgent first, and is recorded. The
-first time an agent takes mail in a new workspace, it has accepted the work there.
+Everything addressed to you is in one list: messages and handoffs from anybody, and the envelopes,
+injections and signals of the workspaces you work in. Reading changes nothing. Taking prints each
+message once, most urgent first, and is recorded. The first time an agent takes mail in a new
+workspace, it has accepted the work there.
 
 Examples:
   althing inbox --as bob
@@ -99,17 +107,36 @@ pub(crate) struct SignalArgs {
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
+  althing checkpoint 'parser done, tests missing' --as bob
+  althing checkpoint 'the parser' --file src/parser.rs --final --as bob     in a run
   althing checkpoint create --intent 'half way' --file src/parser.rs --as bob
   althing checkpoint list agent:bob")]
+#[command(args_conflicts_with_subcommands = true)]
 pub(crate) struct CheckpointArgs {
     #[command(subcommand)]
-    pub(crate) command: CheckpointCommand,
+    pub(crate) command: Option<CheckpointCommand>,
+    #[command(flatten)]
+    pub(crate) note: CheckpointNote,
+}
+
+/// Arguments of `checkpoint` about the task in hand.
+#[derive(Debug, Args)]
+pub(crate) struct CheckpointNote {
+    /// How far your task is, for whoever goes on with it.
+    #[arg(value_name = "TEXT", required = true)]
+    pub(crate) text: Option<String>,
+    /// A changed file; repeat for more. In a run its content is recorded.
+    #[arg(long = "file", value_name = "PATH")]
+    pub(crate) files: Vec<String>,
+    /// Mark it as ready to be merged.
+    #[arg(long = "final")]
+    pub(crate) is_final: bool,
 }
 
 /// Subcommands of `checkpoint`.
 #[derive(Debug, Subcommand)]
 pub(crate) enum CheckpointCommand {
-    /// Record the state of your work.
+    /// Record the state of your workspace, in every detail.
     Create(CheckpointCreate),
     /// List the checkpoints of a workspace, oldest first.
     List(CheckpointList),

@@ -12,7 +12,7 @@ Examples:
   althing mcp                          serve the project of this folder
   althing mcp --project ~/work/app     serve that project
   althing mcp --as reviewer            act as the agent `reviewer`
-  althing mcp --dialect memory         the tools of the shared memory
+  althing mcp --dialect memory         for hosts that speak that protocol by name
 
 The server ends when standard input ends. docs/how-to/connect-mcp-hosts.md shows the settings of
 Claude Code, Cursor, Copilot and Codex.")]
@@ -28,11 +28,15 @@ pub(crate) struct Mcp {
 /// Sets of tools.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub(crate) enum McpDialect {
-    /// Claims, capsules, decisions, conflicts: six tools.
+    /// One small vocabulary, from taking a task to handing it in: eleven tools.
     #[default]
+    Native,
+    /// Claims, capsules, decisions, conflicts, as `heimdall-ledger-mcp` has them: six tools.
     Frugal,
     /// The shared memory: work, context, find, get, create, update, transition and more.
     Memory,
-    /// Both.
+    /// The nouns of WACP: tasks, inboxes, signals, checkpoints, integration.
+    Wacp,
+    /// All of them.
     All,
 }

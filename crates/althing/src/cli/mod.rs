@@ -10,6 +10,7 @@ mod mail;
 mod man;
 mod mcp;
 mod memory;
+mod native;
 mod people;
 mod read;
 mod rebuild;
@@ -34,7 +35,7 @@ pub(crate) use highway::{
 };
 pub(crate) use lanes::{LoopAct, MemoryCoordinate, MemoryDispatch, MemoryHarvest, MemoryLoop};
 pub(crate) use mail::{
-    CheckpointArgs, CheckpointCommand, CheckpointCreate, CheckpointShow, Findings, Inbox,
+    CheckpointArgs, CheckpointCommand, CheckpointCreate, CheckpointNote, CheckpointShow, Findings, Inbox,
     Integrate, IntegrateAccept, IntegrateCommand, IntegrateResolve, IntegrateSalvage, Judgement,
     RightArgs, RightCommand, RightGrant, Send, SignalArgs,
 };
@@ -44,6 +45,7 @@ pub(crate) use memory::{
     Ask, BoardArgs, MemoryArgs, MemoryCommand, MemoryContext, MemoryCreate, MemoryFind,
     MemoryTransition, MemoryUpdate, MemoryWork, Remember,
 };
+pub(crate) use native::{BlockedArgs, DoneArgs, NextArgs, PlanArgs};
 pub(crate) use people::{Users, UsersAdd, UsersCommand, WorkspaceTransfer};
 pub(crate) use rebuild::Rebuild;
 pub(crate) use recover::Recover;
@@ -72,9 +74,12 @@ use std::path::PathBuf;
 #[command(name = "althing", version, max_term_width = 100)]
 #[command(after_help = "\
 Examples:
-  althing init                                     set up the project
+  althing plan 'Write the parser @src/parser.rs'   a task, with the files it is about
+  althing next --as alice                          take a task, with its files claimed
+  althing done --as alice                          hand it in
   althing claim src/parser --as alice --ttl 30m    claim a folder for 30 minutes
   althing check src/parser/mod.rs --as bob         exit code 3: somebody has it
+  althing send agent:bob 'The parser is ready.'    into bob's inbox
   althing claims                                   who holds what
   althing trail                                    what happened
   althing trail verify                             check the whole history
@@ -185,6 +190,14 @@ pub(crate) enum Command {
     Demo(Demo),
     /// Show what is going on and what keeps failing.
     Status(Status),
+    /// Plan tasks.
+    Plan(PlanArgs),
+    /// Take the next task, with its files claimed, and show what it is about.
+    Next(NextArgs),
+    /// Hand in your task.
+    Done(DoneArgs),
+    /// Say that your task cannot go on, and why.
+    Blocked(BlockedArgs),
     /// Claim files, folders, globs or symbols, so that nobody else gets them.
     Claim(Claim),
     /// Release claims.
@@ -199,15 +212,15 @@ pub(crate) enum Command {
     Coordinator(Coordinator),
     /// Create, inspect and steer the workspaces of a run.
     Workspace(WorkspaceArgs),
-    /// Plan tasks, approve them and assign them to agents.
+    /// Approve the tasks of a run, assign them to agents and follow them.
     Task(TaskArgs),
-    /// Send a message to a workspace.
+    /// Send a message to an agent, a person or a workspace.
     Send(Send),
     /// Read your inbox, or take messages out of it.
     Inbox(Inbox),
     /// Report the state of your workspace: started, blocked, complete, failed.
     Signal(SignalArgs),
-    /// Record the state of the work in your workspace.
+    /// Record how far your task is.
     Checkpoint(CheckpointArgs),
     /// Accept, revise or reject finished work.
     Integrate(Integrate),

@@ -13,9 +13,10 @@ struct Section {
 const SECTIONS: &[Section] = &[
     Section {
         title: "Start here",
-        commands: &["init", "demo", "status", "claim", "release", "trail"],
+        commands: &["plan", "next", "done", "blocked", "status", "demo", "init", "trail"],
     },
-    Section { title: "Hold files", commands: &["check", "claims", "renew"] },
+    Section { title: "Hold files", commands: &["claim", "release", "check", "claims", "renew"] },
+    Section { title: "Talk", commands: &["send", "inbox"] },
     Section { title: "Share what you know", commands: &["remember", "ask", "board", "memory"] },
     Section {
         title: "Run tasks with several agents",
@@ -23,8 +24,6 @@ const SECTIONS: &[Section] = &[
             "coordinator",
             "task",
             "workspace",
-            "inbox",
-            "send",
             "signal",
             "checkpoint",
             "integrate",

@@ -418,7 +418,8 @@ pub(crate) struct TaskArgs {
 /// Subcommands of `task`.
 #[derive(Debug, Subcommand)]
 pub(crate) enum TaskCommand {
-    /// Plan a graph of tasks (coordinator).
+    /// Plan a graph of tasks (coordinator); the same as `althing plan --file`.
+    #[command(hide = true)]
     Plan(TaskPlan),
     /// Add a task to a graph (coordinator).
     Add(TaskAdd),

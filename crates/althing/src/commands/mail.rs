@@ -1,15 +1,20 @@
 //! `althing send`, `inbox`, `signal`
 
-use althing_kernel::envelope::inbox::{NoticeView, Take};
+use althing_kernel::envelope::inbox::NoticeView;
 use althing_kernel::envelope::view::EnvelopeView;
 use althing_kernel::envelope::{Origin, PayloadArg, Priority, Send as Letter};
 use althing_kernel::id::AnyId;
 use althing_kernel::news::News;
-use althing_kernel::query::{Answer, InboxList, InboxView, Query};
+use althing_kernel::query::{Answer, InboxList, InboxView, Query, WorkspaceList};
 use althing_kernel::signal::{Emit, SignalType};
+use althing_kernel::token::TypeName;
 use althing_kernel::workspace::liveness::Quiet;
+use althing_kernel::workspace::view::WorkspaceView;
 use althing_kernel::workspace::{Party, Status};
-use althing_kernel::{Command, EnvelopeId, Reply, WorkspaceId};
+use althing_kernel::{Command, EnvelopeId, Principal, Reply, WorkspaceId};
+use althing_services::mail::{self, Address, Outgoing, TakenMail};
+use serde_json::json;
+use std::path::Path;
 
 use super::{gates, highway, meter};
 use crate::amounts;
@@ -19,23 +24,70 @@ use crate::command_context::CommandContext;
 use crate::content;
 use crate::error::Error;
 use crate::event_summary::word;
+use crate::input::{read_file, stdin_text};
 use crate::naming::{Naming, short, short_blob, short_ids};
 use crate::output::{Tone, counted, from_now, one_line};
 
+/// Most text of a message that is read from standard input. The kernel says how much one has.
+const TEXT_BYTES_MAX: u64 = 1 << 16;
+
 pub(crate) fn send(app: &App, args: Send) -> Result<(), Error> {
     let context = CommandContext::open(app)?;
-    let attachments = args.attachments.iter().map(|given| content::read(&context, given));
+    let is_name = ["agent:", "user:"].iter().any(|begin| args.to.starts_with(begin));
+    match args.kind.clone() {
+        Some(kind) => post(&context, args, kind),
+        None if is_name => write(&context, &args),
+        None => {
+            let who = context.request.named()?.clone();
+            let own = context.workspaces(WorkspaceList { live: true, ..WorkspaceList::default() })?;
+            let leads = own.iter().any(|own| own.parent.is_none() && is_of(own, &who));
+            let kind = if leads { TypeName::feedback() } else { TypeName::query() };
+            post(&context, args, kind)
+        }
+    }
+}
+
+/// Whether a workspace is an agent's.
+fn is_of(own: &WorkspaceView, who: &Principal) -> bool {
+    matches!(who, Principal::Agent(name) if own.agent.as_ref() == Some(name))
+}
+
+/// Sends a message to an agent or a person.
+fn write(context: &CommandContext<'_>, args: &Send) -> Result<(), Error> {
+    if !args.attachments.is_empty() || !args.rights.is_empty() {
+        let message = "attachments and rights go with an envelope, which has a type";
+        return Err(Error::usage(message).hint("Give its type, such as `--type query`."));
+    }
+    let text = match args.content.as_str() {
+        "-" => stdin_text(&context.app, "the message", TEXT_BYTES_MAX)?,
+        given => match given.strip_prefix('@') {
+            Some(file) => read_file(Path::new(file))?,
+            None => given.to_owned(),
+        },
+    };
+    let to = Address::find(&context.request, &args.to)?;
+    let reply_to = args.reply_to.as_deref();
+    let sent = mail::send(&context.request, &Outgoing { to: &to, text: text.trim_end(), reply_to })?;
+    if context.out().json {
+        return context.out().value(&sent);
+    }
+    context.out().say(&format!("{} is in the inbox of {}", sent.label, sent.to))
+}
+
+/// Sends an envelope to a workspace.
+fn post(context: &CommandContext<'_>, args: Send, kind: TypeName) -> Result<(), Error> {
+    let attachments = args.attachments.iter().map(|given| content::read(context, given));
     let letter = Letter {
-        in_reply_to: args.reply_to.as_deref().map(|text| envelope(&context, text)).transpose()?,
+        in_reply_to: args.reply_to.as_deref().map(|text| envelope(context, text)).transpose()?,
         payload: PayloadArg {
             attachments: attachments.collect::<Result<_, _>>()?,
-            content: content::read(&context, &args.content)?,
+            content: content::read(context, &args.content)?,
             format: None,
         },
         priority: args.priority,
         rights: args.rights.iter().map(|text| context.right(text)).collect::<Result<_, _>>()?,
         to: context.workspace(&args.to)?,
-        kind: args.kind,
+        kind,
         workspace: context.acting_in()?,
     };
     let reply = context.order(Command::EnvelopeSend(letter))?;
@@ -45,7 +97,7 @@ pub(crate) fn send(app: &App, args: Send) -> Result<(), Error> {
     let Reply::Envelope(sent) = reply else { return Err(Error::unexpected(&reply)) };
     let state = word(&sent.status);
     context.out().say(&format!("{} {} to {} is {state}", sent.kind, sent.envelope, sent.to))?;
-    gates::say_if_held(&context, &sent)
+    gates::say_if_held(context, &sent)
 }
 
 /// An envelope by its id, or by a part of it if it came to where one acts.
@@ -80,63 +132,197 @@ pub(crate) fn inbox(app: &App, args: &Inbox) -> Result<(), Error> {
     }
 }
 
-/// Lists an inbox without taking anything.
+/// The inboxes of the workspaces the caller acts in: the one that is named, all of an agent's, or
+/// the root for people. An agent without a workspace has none; its letters come all the same.
+fn inboxes(context: &CommandContext<'_>, all: bool) -> Result<Vec<InboxView>, Error> {
+    let agent = match context.request.principal() {
+        Some(Principal::Agent(agent)) if context.acting_in()?.is_none() => Some(agent.clone()),
+        _ => None,
+    };
+    let is_person = matches!(context.request.principal(), Some(Principal::User(_)));
+    let own = if let Some(agent) = agent {
+        let list = WorkspaceList { agent: Some(agent), ..WorkspaceList::default() };
+        let ever: Vec<WorkspaceView> = context.workspaces(list)?;
+        let live = ever.iter().filter(|own| !own.status.is_terminal());
+        let live: Vec<WorkspaceId> = live.map(|own| own.workspace.clone()).collect();
+        let last = ever.last().map(|own| own.workspace.clone());
+        if live.is_empty() { last.into_iter().collect() } else { live }
+    } else {
+        match context.own() {
+            Ok(own) => vec![own],
+            // People have mail without a run.
+            Err(_) if is_person => Vec::new(),
+            Err(error) => return Err(error),
+        }
+    };
+    own.into_iter().map(|own| mail_of(context, own, all)).collect()
+}
+
+/// Lists everything that waits for the caller, without taking anything.
 fn look(context: &CommandContext<'_>, all: bool) -> Result<(), Error> {
-    let workspace = context.own()?;
+    let views = inboxes(context, all)?;
+    let letters = letters(context, all)?;
     if context.out().json {
-        let answer = context.ask(&Query::InboxList(InboxList { all, workspace }))?;
-        return context.out().value(&with_texts(context, &answer, all)?);
+        let mut value = with_texts(context, &merged(&views)?, all)?;
+        value["letters"] = json!(letters);
+        return context.out().value(&value);
     }
-    let InboxView { envelopes, signals, news, quiet, .. } =
-        mail_of(context, workspace.clone(), all)?;
     let names = context.workspace_naming()?;
-    print_quiet(context, &names, &quiet)?;
-    if envelopes.is_empty() && signals.is_empty() && news.is_empty() {
-        let own = context.workspace_view(workspace)?;
-        if own.status == Status::Idle && !own.ready {
-            context.out().note("what to do comes with `althing inbox --take`, which also shows up");
+    for view in &views {
+        print_quiet(context, &names, &view.quiet)?;
+        for notice in &view.signals {
+            print_signal(context, &names, notice)?;
+        }
+        print_news(context, &view.news)?;
+    }
+    let is_empty = |view: &InboxView| view.signals.is_empty() && view.news.is_empty();
+    let mut envelopes: Vec<&EnvelopeView> =
+        views.iter().flat_map(|view| &view.envelopes).collect();
+    if views.len() > 1 && !all {
+        envelopes.sort_by_key(|sent| (sent.priority, std::cmp::Reverse(sent.created_at)));
+    }
+    if envelopes.is_empty() && letters.is_empty() && views.iter().all(is_empty) {
+        for view in &views {
+            let own = context.workspace_view(view.workspace.clone())?;
+            if own.status == Status::Idle && !own.ready {
+                context
+                    .out()
+                    .note("what to do comes with `althing inbox --take`, which also shows up");
+            }
         }
         return context.out().line("the inbox is empty");
     }
-    for notice in &signals {
-        print_signal(context, &names, notice)?;
+    let pressing = |sent: &&&EnvelopeView| sent.priority != Priority::Normal && !all;
+    for sent in envelopes.iter().filter(pressing) {
+        print_listed(context, &names, sent)?;
     }
-    print_news(context, &news)?;
-    for sent in &envelopes {
-        print_head(context, &names, sent, sent.taken)?;
-        if sent.taken {
-            print_text(context, sent)?;
-        }
+    for letter in &letters {
+        print_letter(context, letter, false)?;
     }
-    if envelopes.iter().any(|sent| !sent.taken) {
+    for sent in envelopes.iter().filter(|sent| !pressing(sent)) {
+        print_listed(context, &names, sent)?;
+    }
+    if envelopes.iter().any(|sent| !sent.taken) || letters.iter().any(|letter| letter.open) {
         context.out().note("`althing inbox --take` takes messages and shows their text");
     }
     Ok(())
 }
 
-fn take(context: &CommandContext<'_>, max: u16) -> Result<(), Error> {
-    let take = Take { max: Some(max), workspace: context.acting_in()? };
-    let reply = context.order(Command::InboxTake(take))?;
-    if context.out().json {
-        return context.out().value(&with_texts(context, &reply, true)?);
+fn print_listed(
+    context: &CommandContext<'_>,
+    names: &Naming,
+    sent: &EnvelopeView,
+) -> Result<(), Error> {
+    print_head(context, names, sent, sent.taken)?;
+    if sent.taken { print_text(context, sent) } else { Ok(()) }
+}
+
+/// The messages and handoffs to the caller, newest first; with `all`, also those taken before.
+fn letters(context: &CommandContext<'_>, all: bool) -> Result<Vec<mail::Letter>, Error> {
+    if context.request.principal().is_none() {
+        return Ok(Vec::new());
     }
-    let Reply::Mail(mail) = reply else { return Err(Error::unexpected(&reply)) };
+    mail::records_to(&context.request, all)
+}
+
+/// Several inboxes as one answer, in the form of a single one.
+fn merged(views: &[InboxView]) -> Result<serde_json::Value, Error> {
+    let value = |view: &InboxView| {
+        serde_json::to_value(view).map_err(|error| Error::unavailable(error.to_string()))
+    };
+    let mut views = views.iter();
+    let Some(first) = views.next() else {
+        return Ok(json!({ "envelopes": [], "signals": [] }));
+    };
+    let mut merged = value(first)?;
+    for view in views {
+        let more = value(view)?;
+        for name in ["envelopes", "signals", "news", "quiet"] {
+            let mut list = merged[name].as_array().cloned().unwrap_or_default();
+            list.extend(more[name].as_array().cloned().unwrap_or_default());
+            if !list.is_empty() || merged.get(name).is_some() {
+                merged[name] = list.into();
+            }
+        }
+    }
+    Ok(merged)
+}
+
+/// Takes letters out of the inbox and prints them.
+fn take(context: &CommandContext<'_>, max: u16) -> Result<(), Error> {
+    let only = match (context.acting_in()?, context.request.principal()) {
+        (None, Some(Principal::User(_))) => context.own().ok(),
+        (named, _) => named,
+    };
+    let taken = mail::take(&context.request, max, only.as_ref())?;
+    let records: Vec<&mail::Letter> =
+        taken.letters.iter().filter(|letter| letter.workspace.is_none()).collect();
+    if context.out().json {
+        let mut value = match taken.mails.first() {
+            Some(mail) => with_texts(context, mail, true)?,
+            None => json!({ "envelopes": [], "signals": [], "left": taken.left }),
+        };
+        for more in taken.mails.iter().skip(1) {
+            let more = with_texts(context, more, true)?;
+            for name in ["envelopes", "signals", "news"] {
+                let mut list = value[name].as_array().cloned().unwrap_or_default();
+                list.extend(more[name].as_array().cloned().unwrap_or_default());
+                value[name] = list.into();
+            }
+        }
+        value["letters"] = json!(taken.letters);
+        return context.out().value(&value);
+    }
     let names = context.workspace_naming()?;
-    print_quiet(context, &names, &mail.quiet)?;
-    if mail.envelopes.is_empty() && mail.signals.is_empty() && mail.news.is_empty() {
+    let is_empty =
+        |mail: &TakenMail| mail.envelopes.is_empty() && mail.signals.is_empty() && mail.news.is_empty();
+    for mail in &taken.mails {
+        print_quiet(context, &names, &mail.quiet)?;
+    }
+    if records.is_empty() && taken.mails.iter().all(is_empty) {
         return context.out().line("the inbox is empty");
     }
-    for notice in &mail.signals {
-        print_signal(context, &names, notice)?;
+    for mail in &taken.mails {
+        for notice in &mail.signals {
+            print_signal(context, &names, notice)?;
+        }
+        print_news(context, &mail.news)?;
     }
-    print_news(context, &mail.news)?;
-    for sent in &mail.envelopes {
-        print_message(context, &names, sent)?;
+    for letter in &taken.letters {
+        let envelopes = taken.mails.iter().flat_map(|mail| &mail.envelopes);
+        match envelopes.into_iter().find(|sent| sent.envelope.as_str() == letter.id) {
+            Some(sent) => print_message(context, &names, sent)?,
+            None => print_letter(context, letter, true)?,
+        }
     }
-    if mail.left > 0 {
+    if taken.left > 0 {
         context
             .out()
-            .note(format!("{} left", counted(mail.left as u64, "message is", "messages are")));
+            .note(format!("{} left", counted(taken.left as u64, "message is", "messages are")));
+    }
+    Ok(())
+}
+
+/// Prints a message or a handoff, with its whole text if it was taken.
+fn print_letter(
+    context: &CommandContext<'_>,
+    letter: &mail::Letter,
+    whole: bool,
+) -> Result<(), Error> {
+    let kind = format!("{:<10}", letter.kind.as_str());
+    let taken = if letter.open || whole { "" } else { "  taken" };
+    let answers =
+        letter.thread.as_ref().map_or_else(String::new, |id| format!("  in {}", one_line(id)));
+    context.out().line(format!(
+        "{}  {} from {}  {}{answers}{taken}",
+        from_now(letter.at, context.now()),
+        context.out().paint(Tone::Strong, &kind),
+        letter.from,
+        letter.label,
+    ))?;
+    let text = letter.text.as_deref().unwrap_or_default();
+    for line in text.lines().take(if whole || !letter.open { usize::MAX } else { 1 }) {
+        context.out().line(format!("  {}", one_line(line)))?;
     }
     Ok(())
 }

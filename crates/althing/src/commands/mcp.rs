@@ -1,6 +1,6 @@
 //! `althing mcp`: this project for hosts that speak the Model Context Protocol.
 
-use althing_server::{Replies, Unlogged, frugal, memory, serve};
+use althing_server::{Replies, Unlogged, frugal, memory, native, serve, wacp};
 use althing_services::Project as Served;
 use althing_services::frugal::Ledger;
 
@@ -17,9 +17,11 @@ pub(crate) fn run(app: &App, args: &Mcp) -> Result<(), Error> {
     // Called by its old name, it keeps the files where they always were.
     let setup = project.setup(args.drop_in);
     let dialect = match args.dialect {
+        McpDialect::Native => native::dialect(ledger(&project)?),
+        McpDialect::Wacp => wacp::dialect(ledger(&project)?),
         McpDialect::Frugal => frugal::dialect(ledger(&project)?),
         McpDialect::Memory => memory::dialect(ledger(&project)?),
-        McpDialect::All => memory::with_frugal(ledger(&project)?),
+        McpDialect::All => memory::with_others(ledger(&project)?),
     };
     let replies = if args.drop_in { Replies::Lines } else { Replies::InKind };
     let input = std::io::BufReader::new(std::io::stdin());

@@ -32,6 +32,7 @@ mod mcp;
 mod memory;
 mod merged_tree;
 mod meter;
+mod native;
 mod people;
 mod rebuild;
 mod recover;
@@ -51,7 +52,7 @@ mod workspaces;
 
 use crate::app::App;
 use crate::cli::{
-    self, BlobCommand, Command, GateCommand, MemoryCommand, TaskCommand, UsersCommand,
+    self, BlobCommand, CheckpointArgs, Command, GateCommand, MemoryCommand, TaskCommand, UsersCommand,
     WorkspaceCommand,
 };
 use crate::error::Error;
@@ -125,7 +126,16 @@ pub(crate) fn run(app: &App, command: Command) -> Result<Outcome, Error> {
         Command::Send(args) => mail::send(app, args),
         Command::Inbox(args) => mail::inbox(app, &args),
         Command::Signal(args) => mail::signal(app, args),
-        Command::Checkpoint(args) => checkpoints::run(app, args.command),
+        Command::Plan(args) => native::plan(app, &args),
+        Command::Next(args) => native::next(app, &args),
+        Command::Done(args) => native::done(app, &args),
+        Command::Blocked(args) => native::blocked(app, &args),
+        Command::Checkpoint(CheckpointArgs { command: Some(command), .. }) => {
+            checkpoints::run(app, command)
+        }
+        Command::Checkpoint(CheckpointArgs { command: None, note }) => {
+            native::checkpoint(app, note)
+        }
         Command::Integrate(args) => return integration::run(app, args),
         Command::Meter(args) => meter::run(app, args),
         Command::Group(args) => groups::run(app, args.command),

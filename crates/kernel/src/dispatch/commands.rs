@@ -10,7 +10,7 @@ use crate::protocol::reply::Reply;
 use crate::rules::admin::{archive, project, refusal, runtime};
 use crate::rules::identity::user::standing;
 use crate::rules::identity::{agent, authentication, user};
-use crate::rules::knowledge::records::work;
+use crate::rules::knowledge::records::{next, work};
 use crate::rules::knowledge::{blackboard, records as remembered};
 use crate::rules::leasing::{lease, session};
 use crate::rules::runs::approvals::{escalation, gate, inject, resolve};
@@ -37,6 +37,7 @@ pub(crate) fn carry_out(tx: &mut Transaction<'_>, caller: &Caller, command: &Com
         CommandRoom::Commons(own) => blackboard::carry_out(tx, caller, own),
         CommandRoom::Memory(own) => remembered::carry_out(tx, caller, command, own),
         CommandRoom::Work(WorkCommand::WorkBegin(args)) => work::decide_begin(tx, caller, args),
+        CommandRoom::Work(WorkCommand::WorkNext(args)) => next::decide_next(tx, caller, args),
         CommandRoom::Work(WorkCommand::WorkFinish(args)) => work::decide_finish(tx, caller, args),
         CommandRoom::Workspace(own) => of_workspace(tx, caller, own),
         CommandRoom::Message(own) => of_message(tx, caller, own),

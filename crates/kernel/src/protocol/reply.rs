@@ -71,6 +71,8 @@ pub enum Reply {
     Memory(Box<MemoryReply>),
     /// The result of `work.begin`.
     Begun(Box<remembered::work::Begun>),
+    /// The result of `work.next`.
+    Next(Box<remembered::next::NextTask>),
     /// The result of `work.finish`.
     Finished(Box<remembered::work::Finished>),
     /// The summary of a recovery.

@@ -157,6 +157,10 @@ rules! {
     PlanTaken "A-MEM-10":
         "A plan is given out only while it has not ended and has no open assignment."
         => "Wait for the assignment that is named, or have it rerouted or cancelled.";
+    NextReady "A-WORK-01":
+        "A task is taken when everything it depends on is done and nobody else has it or what it is about."
+        => "Wait for what is named, or plan more with `althing plan TEXT`; `althing board` shows who works on \
+        what.";
     LaneCommitted "A-MEM-11":
         "Work is dispatched from committed files only, since a worktree has nothing else."
         => "Commit the files that are named, name a commit with `ref`, or say `allow_dirty`.";

@@ -15,7 +15,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::displaced::{Kept, Work, free};
-use super::{Ledger, SERVER, in_the_way, registered, shown};
+use super::{Ledger, SERVER, in_the_way, named, registered, shown};
 use crate::context::ProjectContext;
 use crate::error::{Error, ErrorKind};
 use crate::project::Identity;
@@ -257,6 +257,7 @@ fn command(
         title: text(&args.title)?,
         surfaces: record.surfaces.clone(),
         displaced: args.displaced_haid.as_deref().map(name).transpose()?,
+        displaced_agent: args.displaced_haid.as_deref().and_then(|haid| named(haid).ok()),
         overriding_intent: args.overriding_intent.as_deref().map(text).transpose()?,
         displaced_intent: args.displaced_intent.as_deref().map(text).transpose()?,
         preserved_branch: displaced.first().map(|branch| text(&branch.name)).transpose()?,

@@ -5,7 +5,7 @@ use althing_dialects::memory::entity;
 use althing_dialects::memory::input::{texts, ttl};
 use althing_dialects::memory::moment::utc;
 use althing_engine::trail_query::TrailQuery;
-use althing_kernel::lease::{Lease, Open, Reuse, Surfaces, Ttl};
+use althing_kernel::lease::{Lease, Open, Reuse, Surfaces, Ttl, split_scope};
 use althing_kernel::query;
 use althing_kernel::records::{Kind, RecordId, Status};
 use althing_kernel::text::Text;
@@ -345,26 +345,8 @@ pub(super) fn surfaces(scope: &str) -> Result<Surfaces, Error> {
         let message = format!("scope {scope:?}: {error}");
         Error::usage(format!("{message}; write paths or globs below the root, with commas between"))
     };
-    let list: Result<Vec<Surface>, _> = split(scope).into_iter().map(Surface::new).collect();
+    let list: Result<Vec<Surface>, _> = split_scope(scope).into_iter().map(Surface::new).collect();
     Surfaces::new(list.map_err(|error| unusable(&error))?).map_err(|error| unusable(&error))
-}
-
-/// Splits a list at commas, except within braces of a glob.
-fn split(scope: &str) -> Vec<&str> {
-    let (mut parts, mut depth, mut from) = (Vec::new(), 0_i32, 0);
-    for (at, c) in scope.char_indices() {
-        match c {
-            '{' => depth += 1,
-            '}' => depth -= 1,
-            ',' if depth <= 0 => {
-                parts.push(&scope[from..at]);
-                from = at + 1;
-            }
-            _ => {}
-        }
-    }
-    parts.push(&scope[from..]);
-    parts.into_iter().map(str::trim).filter(|part| !part.is_empty()).collect()
 }
 
 /// Builds the command that opens a claim.

@@ -40,6 +40,7 @@ use serde_json::{Map, Value};
 pub(crate) use search_cache::SearchCache;
 
 pub use hints::{Hint, allowed_steps, hint_for};
+pub(crate) use ranking::relevant;
 
 use crate::arguments;
 use crate::context::ProjectContext;

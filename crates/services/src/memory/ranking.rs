@@ -15,6 +15,7 @@ use super::Verbs;
 use super::records::decision;
 use super::search_cache::item;
 use super::session::Present;
+use crate::context::ProjectContext;
 use crate::error::Error;
 
 /// Most plans considered for the list of open plans, newest first.
@@ -28,6 +29,9 @@ const DAY_SECS: u64 = 24 * 60 * 60;
 const NEARBY_LOOKED_AT: usize = 200;
 /// Most similar records that are named.
 const NEARBY_MAX: usize = 3;
+/// Longest text of a record that a brief quotes, in characters.
+const RELEVANT_CHARS: usize = 200;
+
 /// A question for ranked records.
 pub(super) struct Wanted<'a> {
     pub(super) path: Option<&'a str>,
@@ -173,6 +177,25 @@ pub(super) fn open_plans(state: &State) -> Vec<&Record> {
         (plan.word() != Status::InProgress, std::cmp::Reverse(plan.fields.priority))
     });
     plans
+}
+
+/// The records that matter most for a text and a path, each with its id as people write it and a
+/// short text.
+pub(crate) fn relevant(
+    context: &ProjectContext,
+    path: Option<&str>,
+    text: &str,
+    limit: usize,
+) -> Result<Vec<(String, String)>, Error> {
+    let present = context.present()?;
+    let now = present.now.micros();
+    let question = Question { text, path, now, limit, ..Question::default() };
+    let hits = context.project().search_cache().rank(&present.state, false, &question);
+    let show = |hit: &Hit| {
+        let record = present.state.memory().record(hit.id.parse().ok()?)?;
+        Some((record.id.label(), brief(record.text.as_str(), RELEVANT_CHARS)))
+    };
+    Ok(hits.iter().filter_map(show).collect())
 }
 
 impl Verbs<'_> {

@@ -45,7 +45,7 @@ impl SearchCache {
     }
 
     /// Open records of a kind addressed to somebody, newest first.
-    pub(super) fn waiting(&self, state: &State, who: &Principal, kind: Kind) -> Vec<RecordId> {
+    pub(crate) fn waiting(&self, state: &State, who: &Principal, kind: Kind) -> Vec<RecordId> {
         self.following(state, |kept| {
             let own = kept.waiting.iter().filter(|(name, _)| is_called(who, name));
             let own: BTreeSet<_> = own.flat_map(|(_, waiting)| waiting).collect();

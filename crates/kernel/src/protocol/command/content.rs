@@ -93,6 +93,7 @@ impl Command {
             | Command::MemoryOffer(_)
             | Command::MemoryLoop(_)
             | Command::WorkBegin(_)
+            | Command::WorkNext(_)
             | Command::WorkFinish(_)
             | Command::RunStart(_)
             | Command::RunHandOver(_)

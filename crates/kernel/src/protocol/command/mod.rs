@@ -233,6 +233,8 @@ commands! {
         Work WorkCommand {
             WorkBegin "work.begin" => remembered::work::Begin,
                 "Begin work: open a session, claim surfaces, and renew what one holds, all at once.";
+            WorkNext "work.next" => remembered::next::Next,
+                "Take the most urgent task that is ready, with its claim, all at once.";
             WorkFinish "work.finish" => remembered::work::Finish,
                 "Release a claim and set the state of the plan it was held for.";
         }

@@ -7,7 +7,9 @@ use serde::Serialize;
 use crate::model::knowledge::blackboard::Mark;
 use crate::model::knowledge::blackboard::decision::{Body, Title};
 use crate::model::leasing::lease::surfaces::Surfaces;
+use crate::surfaces::Surface;
 use crate::values::label::{Handle, Label};
+use crate::values::name::AgentName;
 use crate::values::text::Text;
 
 /// The most disputes in a project.
@@ -69,6 +71,9 @@ pub struct Raise {
     /// The party whose work is displaced.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub displaced: Option<Label>,
+    /// The agent whose work is displaced; a message about the dispute goes to its inbox.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub displaced_agent: Option<AgentName>,
     /// The intent of the displaced party.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub displaced_intent: Option<Intent>,
@@ -97,6 +102,24 @@ impl Raise {
     /// The title of the decision that reports it.
     pub(crate) fn decision_title(&self) -> Title {
         Text::lossy(&format!("conflict {} raised", self.id))
+    }
+
+    /// The text of the message to the agent whose work is displaced.
+    pub(crate) fn message_text(&self) -> String {
+        let surfaces: Vec<&str> = self.surfaces.as_slice().iter().map(Surface::as_str).collect();
+        let mut text = format!(
+            "Conflict {} over {}: {}",
+            self.id,
+            surfaces.join(", "),
+            self.title.as_str()
+        );
+        if let Some(intent) = &self.overriding_intent {
+            text.push_str(&format!("\nThey want: {}", intent.as_str()));
+        }
+        if let Some(branch) = &self.preserved_branch {
+            text.push_str(&format!("\nYour work is kept on branch {}.", branch.as_str()));
+        }
+        text
     }
 
     /// The body of that decision.

@@ -7,6 +7,7 @@ pub(crate) mod effect;
 pub mod field;
 pub mod kind;
 pub(crate) mod loops;
+pub(crate) mod next;
 pub(crate) mod offer;
 pub(crate) mod record;
 pub(crate) mod request;

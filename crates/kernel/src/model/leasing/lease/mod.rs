@@ -20,6 +20,7 @@ use crate::values::time::{Span, Timestamp};
 pub use crate::model::leasing::lease::surfaces::SURFACES_MAX;
 pub use crate::model::leasing::lease::surfaces::Surfaces;
 pub use crate::model::leasing::lease::surfaces::SurfacesError;
+pub use crate::model::leasing::lease::surfaces::split_scope;
 pub use crate::model::leasing::lease::using::Reuse;
 
 /// The shortest time to live, in seconds.

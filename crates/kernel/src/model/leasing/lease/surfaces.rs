@@ -14,6 +14,24 @@ pub const SURFACES_MAX: usize = 256;
 /// at most the product of theirs.
 pub(crate) const WILD_BYTES_MAX: usize = 4096;
 
+/// Splits a list of surfaces at commas, except within the braces of a glob.
+pub fn split_scope(scope: &str) -> Vec<&str> {
+    let (mut parts, mut depth, mut from) = (Vec::new(), 0_i32, 0);
+    for (at, c) in scope.char_indices() {
+        match c {
+            '{' => depth += 1,
+            '}' => depth -= 1,
+            ',' if depth <= 0 => {
+                parts.push(&scope[from..at]);
+                from = at + 1;
+            }
+            _ => {}
+        }
+    }
+    parts.push(&scope[from..]);
+    parts.into_iter().map(str::trim).filter(|part| !part.is_empty()).collect()
+}
+
 /// A set of surfaces: at least one, at most [`SURFACES_MAX`], without duplicates.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(transparent)]

@@ -8,13 +8,21 @@ use crate::machine::transaction::{DecisionError, Transaction};
 use crate::model::knowledge::blackboard::decision::Appended;
 use crate::model::knowledge::blackboard::view::{CommonsReply, DisputeView};
 use crate::model::knowledge::blackboard::{Commons, Mark};
+use crate::model::knowledge::records::create::Create;
+use crate::model::knowledge::records::field::Fields;
+use crate::model::knowledge::records::kind::Kind;
+use crate::model::knowledge::records::record::Tags;
 use crate::protocol::event::{Event, Stamped};
 use crate::protocol::refusal::Refusal;
 use crate::protocol::reply::Reply;
 use crate::registry::apply_error::ApplyError;
 use crate::registry::rule::Rule;
 use crate::rules::knowledge::blackboard::{record, room, said};
-use crate::values::principal::{Actor, Caller};
+use crate::rules::knowledge::records::create;
+use crate::values::label::Label;
+use crate::values::name::AgentName;
+use crate::values::principal::{Actor, Caller, Principal};
+use crate::values::text::Text;
 
 pub use crate::model::knowledge::blackboard::dispute::*;
 
@@ -34,9 +42,40 @@ pub(crate) fn decide_raise(
         via: args.via.clone(),
     });
     tx.note(None, Actor::Protocol, told)?;
+    if let Some(agent) = &args.displaced_agent {
+        tell(tx, caller, args, agent)?;
+    }
     let dispute = tx.state().commons.disputes.get(&args.id);
     let dispute = dispute.ok_or(ApplyError::Unknown("the dispute"))?;
     Ok(CommonsReply::Dispute(Box::new(DisputeView::of(&args.id, dispute))).into())
+}
+
+/// Sends a message about a dispute to the agent whose work is displaced. If there is no room for
+/// one, the dispute stands all the same.
+fn tell(
+    tx: &mut Transaction<'_>,
+    caller: &Caller,
+    args: &Raise,
+    agent: &AgentName,
+) -> Result<(), DecisionError> {
+    let message = Create {
+        fields: Fields {
+            requires_ack: Some(true),
+            thread: Label::new(args.id.as_str()).ok(),
+            to: create::name_of(&Principal::Agent(agent.clone())),
+            ..Fields::default()
+        },
+        kind: Kind::Message,
+        provenance: None,
+        request_id: None,
+        status: None,
+        tags: Tags::default(),
+        text: Text::lossy(&args.message_text()),
+    };
+    match tx.attempt(|tx| create::decide(tx, caller, &message, None)) {
+        Ok(_) | Err(DecisionError::Refused(_)) => Ok(()),
+        Err(fault) => Err(fault),
+    }
 }
 
 /// Checks that the dispute has a title, is new, and is within the limits.

@@ -15,6 +15,7 @@ pub(crate) mod governed;
 pub(crate) mod lease_transfer;
 pub(crate) mod link;
 pub mod loops;
+pub mod next;
 pub mod offer;
 pub mod record;
 pub mod round;

@@ -1,0 +1,94 @@
+//! `althing plan`, `next`, `done`, `blocked`: a task from planning it to handing it in.
+
+use althing_engine::Engine;
+use althing_kernel::Rule;
+use althing_kernel::records::vocabulary::Priority;
+use althing_services::native::{self, Checkpoint, Planned, Told, task_of};
+
+use super::tasks;
+use crate::app::App;
+use crate::cli::{BlockedArgs, CheckpointNote, DoneArgs, NextArgs, PlanArgs};
+use crate::command_context::CommandContext;
+use crate::error::Error;
+use crate::output::{Tone, one_line};
+use crate::surfaces;
+
+/// Prints an answer: its words, or all of it as JSON.
+fn tell(context: &CommandContext<'_>, answer: &impl Told) -> Result<(), Error> {
+    if context.out().json {
+        return context.out().value(answer);
+    }
+    let text = answer.text();
+    for (number, line) in text.lines().enumerate() {
+        let line = one_line(line);
+        let line = if number == 0 { context.out().paint(Tone::Strong, &line) } else { line };
+        context.out().line(line)?;
+    }
+    Ok(())
+}
+
+pub(crate) fn plan(app: &App, args: &PlanArgs) -> Result<(), Error> {
+    if let Some(file) = &args.file {
+        return tasks::plan(&CommandContext::open(app)?, file);
+    }
+    set_up(app)?;
+    let context = CommandContext::open_as_own(app)?;
+    let place = &context.project.place;
+    let after: Vec<_> = args.after.iter().map(|task| task_of(task)).collect::<Result<_, _>>()?;
+    let priority = args.priority.as_deref().and_then(Priority::named);
+    let mut planned = Vec::new();
+    for text in &args.tasks {
+        let mut task = Planned::read(text);
+        task.scope.extend(args.scope.iter().cloned());
+        for path in &mut task.scope {
+            *path = surfaces::scope(place, path)?;
+        }
+        planned.push(Planned { after: after.clone(), priority, ..task });
+    }
+    tell(&context, &native::plan(&context.request, &planned)?)
+}
+
+/// Makes the folder a project if it is none yet.
+fn set_up(app: &App) -> Result<(), Error> {
+    let project = app.project()?;
+    match project.engine() {
+        Err(error) if error.rule() == Rule::NoProject => {}
+        opened => return opened.map(drop),
+    }
+    let setup = project.setup(true);
+    let name = setup.create.unwrap_or_default();
+    if Engine::create(&project.home, &name, &project.options())? {
+        app.out.note(format!("{name} is set up; its state is in {}", project.home.root().display()));
+    }
+    Ok(())
+}
+
+pub(crate) fn next(app: &App, args: &NextArgs) -> Result<(), Error> {
+    let context = CommandContext::open_as_own(app)?;
+    let task = args.task.as_deref().map(task_of).transpose()?;
+    tell(&context, &native::next(&context.request, task)?)
+}
+
+pub(crate) fn done(app: &App, args: &DoneArgs) -> Result<(), Error> {
+    let context = CommandContext::open_as_own(app)?;
+    tell(&context, &native::done(&context.request, args.text.as_deref())?)
+}
+
+pub(crate) fn blocked(app: &App, args: &BlockedArgs) -> Result<(), Error> {
+    let context = CommandContext::open_as_own(app)?;
+    tell(&context, &native::blocked(&context.request, &args.reason)?)
+}
+
+/// Records how far the task in hand is.
+pub(crate) fn checkpoint(app: &App, note: CheckpointNote) -> Result<(), Error> {
+    let context = CommandContext::open_as_own(app)?;
+    let place = &context.project.place;
+    let files = note.files.iter().map(|path| surfaces::file(place, path));
+    let files = files.map(|path| path.map(|path| path.as_str().to_owned()));
+    let made = Checkpoint {
+        text: note.text.unwrap_or_default(),
+        files: files.collect::<Result<_, _>>()?,
+        is_final: note.is_final,
+    };
+    tell(&context, &native::checkpoint(&context.request, &made)?)
+}

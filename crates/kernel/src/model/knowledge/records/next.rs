@@ -1,0 +1,46 @@
+//! Taking the next task: which one is chosen, its claim and its state in one command.
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde::Serialize;
+
+use crate::model::knowledge::records::kind::RecordId;
+use crate::model::leasing::lease::Ttl;
+use crate::model::leasing::view::LeaseView;
+use crate::values::id::{LeaseId, WorkspaceId};
+use crate::values::text::Text;
+
+/// `work.next`: takes a task. Without `task`, the task the caller already works on, else the most
+/// urgent one that is ready: everything it depends on is done, nobody else has it, and nobody else
+/// holds what it is about. It becomes `in_progress` with the caller as its assignee, and its
+/// surfaces are claimed, all at once. Refused if nothing is ready.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Next {
+    /// The agent's label for its client; without one the standing session is used.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub client: Option<Text<128>>,
+    /// The task to take, instead of the most urgent one. One that is blocked can be taken up again.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub task: Option<RecordId>,
+    /// The time to live of the claim in seconds (default 90 minutes).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ttl_s: Option<Ttl>,
+}
+
+/// The reply to `work.next`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct NextTask {
+    /// The caller's session; people have none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub session: Option<WorkspaceId>,
+    /// The task.
+    pub task: RecordId,
+    /// Whether it was taken just now; otherwise the caller had it already.
+    pub taken: bool,
+    /// The claim on what the task is about; none if it names no files.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub claim: Option<LeaseView>,
+    /// The leases that were renewed because their holder is working.
+    pub renewed: Vec<LeaseId>,
+}

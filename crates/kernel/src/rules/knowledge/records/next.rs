@@ -1,0 +1,296 @@
+//! `work.next`: choosing a task that is ready, and taking it together with its claim.
+
+use crate::machine::state::State;
+use crate::machine::transaction::{DecisionError, Transaction};
+use crate::model::knowledge::records::field::{Few, Fields};
+use crate::model::knowledge::records::kind::{Kind, RecordId};
+use crate::model::knowledge::records::record::Record;
+use crate::model::knowledge::records::transition::Move;
+use crate::model::knowledge::records::update::Update;
+use crate::model::knowledge::records::vocabulary::Status;
+use crate::model::leasing::lease::surfaces::{Surfaces, split_scope};
+use crate::model::leasing::lease::{Lease, Open};
+use crate::model::leasing::view::LeaseView;
+use crate::protocol::refusal::{Details, Refusal};
+use crate::protocol::reply::Reply;
+use crate::registry::rule::Rule;
+use crate::rules::knowledge::records::create::name_of;
+use crate::rules::knowledge::records::{transition, update};
+use crate::rules::leasing::collisions::collisions;
+use crate::rules::leasing::lease::Grant;
+use crate::rules::leasing::lease::using::renew_used;
+use crate::rules::leasing::{lease, session};
+use crate::surfaces::Surface;
+use crate::values::label::Label;
+use crate::values::principal::{Caller, Principal};
+use crate::values::text::Text;
+use crate::values::time::Timestamp;
+
+pub use crate::model::knowledge::records::next::*;
+
+/// The most tasks a refusal names with what they wait for.
+const NAMED_MAX: usize = 5;
+
+pub(crate) fn decide_next(
+    tx: &mut Transaction<'_>,
+    caller: &Caller,
+    args: &Next,
+) -> Result<Reply, DecisionError> {
+    tx.project()?;
+    let first = tx.entries().len();
+    let (session, _) = session::ensure_called(tx, caller, args.client.as_ref())?;
+    let caller = &Caller { session: session.clone(), ..caller.clone() };
+    let (task, taken) = meant(tx.state(), tx.now(), &caller.principal, args.task)?;
+    if taken {
+        take(tx, caller, task)?;
+    }
+    let claim = claim(tx, caller, task, args)?;
+    let made = tx.entries().get(first..).unwrap_or_default();
+    let own = made.iter().rev().find(|entry| entry.draft.causation.is_none());
+    let cause = own.map(|entry| entry.id.clone());
+    let renewed = renew_used(tx, caller, cause)?;
+    Ok(Reply::Next(Box::new(NextTask { session, task, taken, claim, renewed })))
+}
+
+/// The task that is meant, and whether it is still to be taken; or a refusal.
+fn meant(
+    state: &State,
+    now: Timestamp,
+    who: &Principal,
+    named: Option<RecordId>,
+) -> Result<(RecordId, bool), Refusal> {
+    let Some(task) = named else {
+        return match current(state, now, who).next() {
+            Some(own) => Ok((own.id, false)),
+            None => choose(state, now, who).map(|task| (task, true)),
+        };
+    };
+    let own = state.memory.get_for(task, who)?;
+    if current(state, now, who).any(|current| current.id == task) {
+        return Ok((task, false));
+    }
+    if let Some(taken) = collision(state, now, who, own) {
+        return Err(taken);
+    }
+    match obstacle(state, now, who, own, true) {
+        None => Ok((task, true)),
+        Some(why) => Err(Refusal::denied(Rule::NextReady, format!("{} {why}", task.label()))),
+    }
+}
+
+/// The tasks that somebody works on, newest first: in progress, and theirs by name or by a claim.
+pub fn current<'s>(
+    state: &'s State,
+    now: Timestamp,
+    who: &Principal,
+) -> impl Iterator<Item = &'s Record> + use<'s> {
+    let (name, who) = (name_of(who), who.clone());
+    let live = state.memory.newest(Kind::Plan, Some(true));
+    live.filter(move |plan| {
+        let named = name.is_some() && plan.fields.assignee == name;
+        let held = |lease: &Lease| lease.holder == who && lease.is_live(now);
+        let is_taken = named || holders(state, plan).any(held);
+        plan.status == Status::InProgress && is_taken
+    })
+}
+
+/// The tasks that somebody could take now, in the order in which they would get them.
+pub fn ready<'s>(state: &'s State, now: Timestamp, who: &Principal) -> Vec<&'s Record> {
+    let open = state.memory.newest(Kind::Plan, Some(true));
+    let mut ready: Vec<&Record> =
+        open.filter(|plan| waits_for(state, now, who, plan).is_none()).collect();
+    let name = name_of(who);
+    let is_own = |plan: &Record| name.is_some() && plan.fields.assignee == name;
+    ready.sort_by_key(|plan| {
+        (!is_own(plan), std::cmp::Reverse(plan.fields.priority), plan.created_seq)
+    });
+    ready
+}
+
+/// The reason why somebody cannot take a task now, as the end of a sentence about the task. None
+/// if they can.
+pub fn waits_for(state: &State, now: Timestamp, who: &Principal, plan: &Record) -> Option<String> {
+    let held = || collision(state, now, who, plan).map(|refusal| refusal.message);
+    obstacle(state, now, who, plan, false).or_else(held)
+}
+
+fn choose(state: &State, now: Timestamp, who: &Principal) -> Result<RecordId, Refusal> {
+    if let Some(first) = ready(state, now, who).first() {
+        return Ok(first.id);
+    }
+    let live = state.memory.newest(Kind::Plan, Some(true));
+    let mut reasons: Vec<String> = live
+        .filter_map(|plan| {
+            let why = waits_for(state, now, who, plan)?;
+            Some(format!("{} {why}", plan.id.label()))
+        })
+        .collect();
+    let others = reasons.len().saturating_sub(NAMED_MAX);
+    reasons.truncate(NAMED_MAX);
+    if others > 0 {
+        reasons.push(format!("and {others} more"));
+    }
+    let message = if reasons.is_empty() {
+        "there is no open task".to_owned()
+    } else {
+        format!("no task is ready for {who}: {}", reasons.join("; "))
+    };
+    Err(Refusal::denied(Rule::NextReady, message))
+}
+
+/// The reason why somebody cannot take a task, apart from its files. A task that was `named` may
+/// be blocked, or somebody's who has left it.
+fn obstacle(
+    state: &State,
+    now: Timestamp,
+    who: &Principal,
+    plan: &Record,
+    named: bool,
+) -> Option<String> {
+    let other = |lease: &&Lease| lease.holder != *who && lease.is_live(now);
+    if let Some(lease) = holders(state, plan).find(other) {
+        return Some(format!("is worked on by {}", lease.holder));
+    }
+    if let Some(given) = given_to_another(state, who, plan) {
+        return Some(given);
+    }
+    let assignee = plan.fields.assignee.as_ref();
+    let is_left = || assignee.is_none_or(|name| is_gone(state, name));
+    let is_others = assignee.is_some() && assignee.cloned() != name_of(who);
+    let whose = assignee.map_or("somebody", Label::as_str);
+    match plan.status {
+        Status::Open if is_others => return Some(format!("is for {whose}")),
+        Status::InProgress if !is_left() || (assignee.is_none() && !named) => {
+            return Some(format!("is worked on by {whose}"));
+        }
+        Status::Blocked if !named => {
+            let why = plan.fields.resolved_reason.as_ref();
+            let why = why.map_or_else(String::new, |why| format!(": {}", why.as_str()));
+            return Some(format!("is blocked{why}"));
+        }
+        Status::Blocked if is_others && !is_left() => return Some(format!("is for {whose}")),
+        Status::Open | Status::InProgress | Status::Blocked => {}
+        over => return Some(format!("is {over}")),
+    }
+    let unmet = plan.fields.depends_on.iter().filter_map(|id| unmet(state, *id));
+    let unmet: Vec<String> = unmet.collect();
+    if !unmet.is_empty() {
+        return Some(format!("waits for {}", unmet.join(", ")));
+    }
+    let step = Move::plain(plan.id, Status::InProgress);
+    let moves = plan.status != Status::InProgress;
+    let refusal = moves.then(|| transition::plan(state, who, &step).err()).flatten();
+    refusal.map(|refusal| format!("cannot be taken: {}", refusal.message))
+}
+
+/// A task that has to be done first and is not, with its state and who has it.
+fn unmet(state: &State, id: RecordId) -> Option<String> {
+    let Some(plan) = state.memory.record(id) else { return None };
+    if plan.status == Status::Done {
+        return None;
+    }
+    let whose = plan.fields.assignee.as_ref();
+    let whose = whose.map_or_else(String::new, |name| format!(", {}", name.as_str()));
+    Some(format!("{} ({}{whose})", id.label(), plan.status))
+}
+
+/// Whether an assignee has no open session, so that nobody works on it any more.
+fn is_gone(state: &State, name: &Label) -> bool {
+    let is_person = name.as_str().contains(':');
+    let is_here = state.sessions.values().any(|session| session.agent.as_str() == name.as_str());
+    !is_person && !is_here
+}
+
+/// The open assignment of a task to somebody else, if there is one.
+fn given_to_another(state: &State, who: &Principal, plan: &Record) -> Option<String> {
+    let given = state.memory.at_work_on(plan.id).filter_map(|id| state.memory.record(id));
+    let mut others = given.filter(|given| !given.is_for(who));
+    let other = others.next()?;
+    let agent = other.agent().map(ToString::to_string).unwrap_or_default();
+    Some(format!("is assigned to {agent} ({})", other.id.label()))
+}
+
+/// The refusal because somebody else holds what a task is about.
+fn collision(state: &State, now: Timestamp, who: &Principal, plan: &Record) -> Option<Refusal> {
+    let wanted = surfaces_of(plan)?;
+    let taken = collisions(state, now, wanted.as_slice(), Some(who));
+    let first = taken.first()?;
+    let message = format!("needs {}, which {} holds", first.wanted, first.holder);
+    Some(Refusal::collision(message, Details::Collisions(taken)))
+}
+
+/// The surfaces a task is about: its scope if that names paths, else its related paths.
+pub fn surfaces_of(plan: &Record) -> Option<Surfaces> {
+    let read = |list: Vec<&str>| {
+        let list: Result<Vec<Surface>, _> = list.into_iter().map(Surface::new).collect();
+        list.ok().and_then(|list| Surfaces::new(list).ok())
+    };
+    let scope = plan.fields.scope.as_ref().and_then(|scope| read(split_scope(scope.as_str())));
+    scope.or_else(|| read(plan.fields.related_paths.iter().map(Text::as_str).collect()))
+}
+
+fn holders<'s>(state: &'s State, plan: &Record) -> impl Iterator<Item = &'s Lease> + use<'s> {
+    state.leases_for(&plan.id.to_string()).map(AsRef::as_ref)
+}
+
+/// Makes a task the caller's: its assignment is accepted, the caller becomes its assignee, and it
+/// is in progress.
+fn take(tx: &mut Transaction<'_>, caller: &Caller, task: RecordId) -> Result<(), DecisionError> {
+    let given = tx.state().memory.at_work_on(task).find(|id| {
+        let record = tx.state().memory.record(*id);
+        record.is_some_and(|own| own.is_for(&caller.principal))
+    });
+    for (from, to) in [(Status::Offered, Status::Accepted), (Status::Accepted, Status::Started)] {
+        let Some(own) = given.and_then(|id| tx.state().memory.record(id)) else { continue };
+        if own.status == from {
+            let step = Move::plain(own.id, to);
+            transition::decide(tx, caller, &step, None)?;
+        }
+    }
+    let plan = tx.state().memory.get(task)?.clone();
+    let name = name_of(&caller.principal);
+    if plan.fields.assignee != name {
+        let fields = Fields { assignee: name, ..Fields::default() };
+        let (clear, expected_version) = (Few::default(), None);
+        let (request_id, tags, text) = (None, None, None);
+        let update =
+            Update { clear, expected_version, fields, id: task, request_id, tags, text };
+        update::decide(tx, caller, &update, None)?;
+    }
+    let moved = tx.state().memory.get(task)?.status;
+    if moved != Status::InProgress {
+        transition::decide(tx, caller, &Move::plain(task, Status::InProgress), None)?;
+    }
+    Ok(())
+}
+
+/// The caller's claim for a task: the one it holds, or a new one on what the task is about.
+fn claim(
+    tx: &mut Transaction<'_>,
+    caller: &Caller,
+    task: RecordId,
+    args: &Next,
+) -> Result<Option<LeaseView>, DecisionError> {
+    let (state, now) = (tx.state(), tx.now());
+    let plan = state.memory.get(task)?.clone();
+    let is_own = |lease: &&Lease| lease.holder == caller.principal && lease.is_live(now);
+    let held = holders(state, &plan).filter(is_own).max_by_key(|lease| lease.epoch);
+    if let Some((id, lease)) = held.and_then(|held| state.lease_of_epoch(held.epoch)) {
+        return Ok(Some(LeaseView::of(id, lease)));
+    }
+    let Some(surfaces) = surfaces_of(&plan) else { return Ok(None) };
+    let first_line = plan.text.as_str().lines().next().unwrap_or_default();
+    let open = Open {
+        purpose: Some(Text::lossy(first_line)),
+        replace: false,
+        request_id: None,
+        reuse: None,
+        surfaces,
+        task: Some(Text::lossy(&task.to_string())),
+        ttl_s: args.ttl_s,
+    };
+    let (Grant::Opened(id) | Grant::Reused(id)) = lease::grant(tx, caller, &open)? else {
+        return Ok(None);
+    };
+    Ok(tx.state().leases.get(&id).map(|lease| LeaseView::of(&id, lease)))
+}

@@ -1,0 +1,283 @@
+//! The native vocabulary as tools, the default: eleven of them, from taking a task to handing it
+//! in. What they do is in `services`, and the command line has the same words.
+
+use althing_kernel::lease::Ttl;
+use althing_services::frugal::{Ledger, identify};
+use althing_services::mail::{self, Address, Letter, Outgoing};
+use althing_services::memory::{Verb, Verbs};
+use althing_services::native::{self, Checkpoint, Planned, Told, task_of};
+use althing_services::{Error, Identity, ProjectContext};
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use crate::dialect::{Dialect, Speech, Tool};
+
+/// The name the server gives to hosts.
+const SERVER: &str = "althing";
+
+/// The most letters that one call takes.
+const LETTERS_MAX: u16 = 16;
+
+/// How this dialect answers: in words for the model, with the whole answer beside them.
+pub(crate) const SPEECH: Speech = Speech {
+    attribution: "agent",
+    failure: |fault| {
+        let way_out = fault.way_out();
+        let text = format!("{} [{}]\n{way_out}", fault.message(), fault.rule().id());
+        (json!({ "text": text }), json!({ "error": fault.object() }))
+    },
+    text: |answer| match answer.get("text") {
+        Some(Value::String(text)) => text.clone(),
+        _ => answer.to_string(),
+    },
+};
+
+/// The dialect.
+pub fn dialect(ledger: Ledger) -> Dialect {
+    Dialect {
+        server: SERVER,
+        version: env!("CARGO_PKG_VERSION"),
+        instructions: "Several agents share this repository. Take a task with next, which claims its \
+            files; claim any other file before you edit it; on a collision do not edit there. Hand in \
+            with done, or blocked. Read inbox when told of mail.",
+        tools: tools(),
+        identify: Box::new(move |call| identify(&ledger, call)),
+        speech: &SPEECH,
+        protocol: None,
+    }
+}
+
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct Nothing {}
+
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct Next {
+    task: Option<String>,
+}
+
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct Claim {
+    paths: Vec<String>,
+    why: Option<String>,
+    minutes: Option<u64>,
+}
+
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct Release {
+    paths: Option<Vec<String>>,
+}
+
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct Inbox {
+    peek: Option<bool>,
+}
+
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct Send {
+    to: String,
+    text: String,
+    reply_to: Option<String>,
+}
+
+/// A kind of record that a text and paths make.
+#[derive(Clone, Copy, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+enum Remembered {
+    Constraint,
+    Decision,
+    Trap,
+    Plan,
+}
+
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct Remember {
+    text: String,
+    kind: Option<Remembered>,
+    paths: Option<Vec<String>>,
+}
+
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct Ask {
+    question: String,
+    path: Option<String>,
+}
+
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct CheckpointArgs {
+    text: String,
+    files: Option<Vec<String>>,
+    #[serde(rename = "final")]
+    is_final: Option<bool>,
+}
+
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct Done {
+    text: Option<String>,
+}
+
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct Blocked {
+    reason: String,
+}
+
+/// The tools.
+pub(crate) fn tools() -> Vec<Tool> {
+    vec![
+        Tool::new("status", "Your task, claims and mail; what is ready; who holds what.", &SPEECH, status)
+            .reading(),
+        Tool::new(
+            "next",
+            "Take the most urgent ready task, or the one named, with its claim. Returns the brief.",
+            &SPEECH,
+            next,
+        ),
+        Tool::new("claim", "Claim paths or globs before editing: all or none.", &SPEECH, claim),
+        Tool::new("release", "Release your claims on paths, or all.", &SPEECH, release),
+        Tool::new("inbox", "Take your mail out and read it; peek only lists it.", &SPEECH, inbox)
+            .showing_mail(),
+        Tool::new("send", "Send mail to agent:NAME, user:NAME or the coordinator.", &SPEECH, send),
+        Tool::new(
+            "remember",
+            "Keep something for everybody; kind plan makes a task about paths.",
+            &SPEECH,
+            remember,
+        ),
+        Tool::new("ask", "Search what is remembered.", &SPEECH, ask).reading(),
+        Tool::new(
+            "checkpoint",
+            "Record how far your task is. In a run name the changed files; final ones are merged.",
+            &SPEECH,
+            checkpoint,
+        ),
+        Tool::new("done", "Hand in your task; its claim is released.", &SPEECH, done),
+        Tool::new("blocked", "Your task cannot go on, and why.", &SPEECH, blocked),
+    ]
+}
+
+fn status(context: &ProjectContext, _: &Identity, _: Nothing) -> Result<Value, Error> {
+    native::overview(context)?.told()
+}
+
+fn next(context: &ProjectContext, _: &Identity, args: Next) -> Result<Value, Error> {
+    let task = args.task.as_deref().map(task_of).transpose()?;
+    native::next(context, task)?.told()
+}
+
+fn claim(context: &ProjectContext, _: &Identity, args: Claim) -> Result<Value, Error> {
+    let ttl = args.minutes.map(|minutes| Ttl::new(i128::from(minutes) * 60)).transpose();
+    let ttl = ttl.map_err(|error| Error::usage(format!("minutes: {error}")))?;
+    native::claim(context, &args.paths, args.why.as_deref(), ttl)?.told()
+}
+
+fn release(context: &ProjectContext, _: &Identity, args: Release) -> Result<Value, Error> {
+    native::release(context, &args.paths.unwrap_or_default())?.told()
+}
+
+fn inbox(context: &ProjectContext, _: &Identity, args: Inbox) -> Result<Value, Error> {
+    let (letters, left) = if args.peek.unwrap_or_default() {
+        (mail::waiting(context)?.letters, 0)
+    } else {
+        let taken = mail::take(context, LETTERS_MAX, None)?;
+        (taken.letters, taken.left)
+    };
+    let mut text: Vec<String> = letters.iter().map(|letter| said(letter, args.peek)).collect();
+    if text.is_empty() {
+        text.push("the inbox is empty".to_owned());
+    }
+    if left > 0 {
+        text.push(format!("{left} more are waiting"));
+    }
+    Ok(json!({ "letters": letters, "left": left, "text": text.join("\n\n") }))
+}
+
+/// A letter in words: in one line, or with its whole text.
+fn said(letter: &Letter, peek: Option<bool>) -> String {
+    match &letter.text {
+        Some(text) if peek != Some(true) => {
+            let head = Letter { text: None, ..letter.clone() };
+            format!("{}\n{text}", head.line())
+        }
+        _ => letter.line(),
+    }
+}
+
+fn send(context: &ProjectContext, _: &Identity, args: Send) -> Result<Value, Error> {
+    let to = Address::find(context, &args.to)?;
+    let reply_to = args.reply_to.as_deref();
+    let sent = mail::send(context, &Outgoing { to: &to, text: &args.text, reply_to })?;
+    let text = format!("{} is in the inbox of {}", sent.label, sent.to);
+    Ok(json!({ "id": sent.id, "to": sent.to, "text": text }))
+}
+
+fn remember(context: &ProjectContext, _: &Identity, args: Remember) -> Result<Value, Error> {
+    let paths = args.paths.unwrap_or_default();
+    let kind = match args.kind.unwrap_or(Remembered::Constraint) {
+        Remembered::Plan => {
+            let task = Planned { text: args.text, scope: paths, ..Planned::default() };
+            return native::plan(context, &[task])?.told();
+        }
+        Remembered::Constraint => "constraint",
+        Remembered::Decision => "decision",
+        Remembered::Trap => "trap",
+    };
+    let mut data = json!({ "text": args.text });
+    if !paths.is_empty() {
+        data["related_paths"] = paths.into();
+    }
+    let given = json!({ "entity": kind, "data": data });
+    let made = Verbs::new(context)?.call(Verb::Create, &given)?;
+    let label = made["short_label"].as_str().unwrap_or(kind);
+    Ok(json!({ "id": made["id"], "text": format!("{label} is remembered") }))
+}
+
+fn ask(context: &ProjectContext, _: &Identity, args: Ask) -> Result<Value, Error> {
+    let mut given =
+        json!({ "kind": "memory", "query": args.question, "maxItems": 5, "matching": true });
+    if let Some(path) = args.path {
+        given["path"] = path.into();
+    }
+    let found = Verbs::new(context)?.call(Verb::Context, &given)?;
+    let items = found["selected"].as_array().cloned().unwrap_or_default();
+    let line = |item: &Value| {
+        let said = |name: &str| item[name].as_str().unwrap_or_default().to_owned();
+        format!("{}: {}", said("short_label"), said("text"))
+    };
+    let text = match items.as_slice() {
+        [] => "nothing is remembered about that".to_owned(),
+        items => items.iter().map(line).collect::<Vec<_>>().join("\n"),
+    };
+    Ok(json!({ "found": items, "text": text }))
+}
+
+fn checkpoint(
+    context: &ProjectContext,
+    _: &Identity,
+    args: CheckpointArgs,
+) -> Result<Value, Error> {
+    let made = Checkpoint {
+        text: args.text,
+        files: args.files.unwrap_or_default(),
+        is_final: args.is_final.unwrap_or_default(),
+    };
+    native::checkpoint(context, &made)?.told()
+}
+
+fn done(context: &ProjectContext, _: &Identity, args: Done) -> Result<Value, Error> {
+    native::done(context, args.text.as_deref())?.told()
+}
+
+fn blocked(context: &ProjectContext, _: &Identity, args: Blocked) -> Result<Value, Error> {
+    native::blocked(context, &args.reason)?.told()
+}
