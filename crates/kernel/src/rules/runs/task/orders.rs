@@ -80,7 +80,7 @@ fn sources(
 }
 
 /// Whether a gate was rejected because nobody answered in time.
-fn is_unanswered(state: &State, gate: &GateId) -> bool {
+fn is_unanswered(state: &Whole, gate: &GateId) -> bool {
     state.closed_gates.get(gate).is_some_and(|closed| closed.is_unanswered())
 }
 
