@@ -15,12 +15,13 @@ pub(crate) fn run(app: &App, args: &Mcp) -> Result<(), Error> {
         return Err(Error::usage("people do not act through hosts; leave --user out"));
     }
     // Whoever calls it by its old name finds files where they always were.
-    let setup = project.setup(args.drop_in);
+    let mut setup = project.setup(args.drop_in);
     let dialect = match args.dialect {
         McpDialect::Frugal => frugal::dialect(ledger(&project)?),
         McpDialect::Memory => memory::dialect(ledger(&project)?),
         McpDialect::All => memory::with_frugal(ledger(&project)?),
     };
+    setup.options.door = Some(dialect.speech.door);
     let replies = if args.drop_in { Replies::Lines } else { Replies::InKind };
     let input = std::io::BufReader::new(std::io::stdin());
     let output = Box::new(std::io::stdout());

@@ -88,6 +88,9 @@ fn provenance(record: &Record) -> Value {
         "entry": record.created_seq,
         "last_entry": record.updated_seq,
     });
+    if let Some(door) = record.door {
+        shown["door"] = json!(door);
+    }
     for (name, value) in [("source", &own.source), ("detail", &own.detail)] {
         if let Some(value) = value {
             shown[name] = value.as_str().into();

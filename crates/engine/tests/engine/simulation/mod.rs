@@ -325,7 +325,8 @@ impl Harness {
             let project = ProjectId::new("sim").unwrap();
             Signature::make(&key, &project, &caller, Request::of(&command).unwrap(), nonce).unwrap()
         });
-        Job { caller, command, asked: proof.map(Asked::Signed) }
+        let door = Some(*self.random.pick(Door::ALL)).filter(|_| caller != system());
+        Job { caller, command, asked: proof.map(Asked::Signed), door }
     }
 }
 

@@ -8,6 +8,7 @@ use crate::machine::transaction::{DecisionError, Transaction};
 use crate::model::knowledge::blackboard::decision::Appended;
 use crate::model::knowledge::blackboard::view::{CommonsReply, DisputeView};
 use crate::model::knowledge::blackboard::{Commons, Mark};
+use crate::model::knowledge::records::Kind;
 use crate::protocol::event::{Event, Stamped};
 use crate::protocol::refusal::Refusal;
 use crate::protocol::reply::Reply;
@@ -25,11 +26,13 @@ pub(crate) fn decide_raise(
     args: &Raise,
 ) -> Result<Reply, DecisionError> {
     check(&tx.state().commons, args)?;
+    tx.state().memory.room()?;
     record(tx, caller, Event::DisputeRaised(args.clone()))?;
     let told = Event::DecisionAppended(Appended {
         body: args.decision_body(),
         by: caller.principal.clone(),
         dispute: Some(args.id.clone()),
+        id: Some(tx.state().memory.next(Kind::Decision)),
         title: args.decision_title(),
         via: args.via.clone(),
     });

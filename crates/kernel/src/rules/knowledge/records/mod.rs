@@ -11,6 +11,7 @@ pub mod assign;
 pub(crate) mod claims;
 pub mod create;
 pub mod effect;
+pub(crate) mod keyed;
 pub(crate) mod lease_transfer;
 pub(crate) mod link;
 pub mod loops;
@@ -148,6 +149,12 @@ impl Memory {
         if let Some(plan) = assign::worked_on(record) {
             self.at_work.remove(&(plan, id));
         }
+        if let Some(key) = &record.fields.key {
+            self.keyed.remove(&(id.kind, key.clone()));
+        }
+        if id.kind == Kind::Symbol {
+            self.symbols.remove(&(record.text.clone(), id.number));
+        }
     }
 
     fn list(&mut self, record: &Record) {
@@ -160,6 +167,12 @@ impl Memory {
         *self.counts.entry((id.kind, live)).or_insert(0) += 1;
         if let Some(plan) = assign::worked_on(record) {
             self.at_work.insert((plan, id));
+        }
+        if let Some(key) = &record.fields.key {
+            self.keyed.insert((id.kind, key.clone()), id.number);
+        }
+        if id.kind == Kind::Symbol {
+            self.symbols.insert((record.text.clone(), id.number));
         }
     }
 
@@ -224,7 +237,7 @@ impl State {
 }
 
 /// Inserts or replaces a record and updates the indexes.
-fn put(state: &mut State, record: Arc<Record>) {
+pub(crate) fn put(state: &mut State, record: Arc<Record>) {
     let before = state.memory.records.get(&record.id).cloned();
     if let Some(before) = &before {
         state.memory.unlist(before);
@@ -232,8 +245,10 @@ fn put(state: &mut State, record: Arc<Record>) {
     let due = before.as_ref().and_then(|before| before.runs_out());
     state.reschedule(due, record.runs_out(), &Deadline::Memory(record.id));
     state.memory.list(&record);
-    let last = state.memory.numbers.get(&record.id.kind).copied().unwrap_or_default();
-    state.memory.numbers.insert(record.id.kind, last.max(record.id.number));
+    if record.id.number < EARLIER_DECISIONS {
+        let last = state.memory.numbers.get(&record.id.kind).copied().unwrap_or_default();
+        state.memory.numbers.insert(record.id.kind, last.max(record.id.number));
+    }
     state.memory.records.insert(record.id, record);
 }
 
