@@ -48,7 +48,7 @@ fn tools(ledger: &Arc<Ledger>) -> Vec<Tool> {
         Tool::new("release_claim", "Release all your claims.", &SPEECH, claims::release),
         Tool::new(
             "read_capsules",
-            "Read context capsules, hand-off records, decisions, constraints and traps: all, or one by id.",
+            "Read capsules, hand-off records, decisions, constraints and traps: all, or one by id.",
             &SPEECH,
             move |call, who, args| capsules::read(&capsules, call, who, args),
         )

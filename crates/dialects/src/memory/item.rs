@@ -88,8 +88,10 @@ fn provenance(record: &Record) -> Value {
         "entry": record.created_seq,
         "last_entry": record.updated_seq,
     });
-    if let Some(door) = record.door {
-        shown["door"] = json!(door);
+    for (name, door) in [("door", record.door), ("last_door", record.last_door)] {
+        if let Some(door) = door {
+            shown[name] = json!(door);
+        }
     }
     for (name, value) in [("source", &own.source), ("detail", &own.detail)] {
         if let Some(value) = value {

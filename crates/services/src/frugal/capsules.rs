@@ -62,11 +62,16 @@ pub fn read(
             body: written_out(capsule),
         });
     }
-    capsules.extend(records(context, &ledger.planning)?);
+    let mut records = records(context, &ledger.planning)?;
     if let Some(wanted) = args.id {
         capsules.retain(|capsule| capsule.id == wanted);
+        records.retain(|record| record.id == wanted);
     }
-    Ok(json!({ "count": capsules.len(), "capsules": capsules }))
+    let mut answer = json!({ "count": capsules.len(), "capsules": capsules });
+    if !records.is_empty() {
+        answer["records"] = json!(records);
+    }
+    Ok(answer)
 }
 
 /// Decisions that stand and active constraints and traps, in the form of capsules.

@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 
 use super::find::record;
 use super::write::created;
-use super::{Verbs, args};
+use super::{Verb, Verbs, args};
 use crate::error::Error;
 
 impl Verbs<'_> {
@@ -81,7 +81,12 @@ impl Verbs<'_> {
         self.context.execute(command(kind, key, text, fields)?)?;
         let present = self.present()?;
         let made = present.state.memory().with_key(kind, key.as_str());
-        made.map(|own| created(own)).ok_or_else(|| Error::defect("a written record is missing"))
+        let made = made.ok_or_else(|| Error::defect("a written record is missing"))?;
+        let mut answer = created(made);
+        let next = json!({ "entity": kind, "id": made.id });
+        answer["next_actions"] =
+            json!([{ "tool": Verb::Get.tool(), "args": next, "when": "to see all of it" }]);
+        Ok(answer)
     }
 }
 

@@ -34,7 +34,7 @@ use althing_engine::World;
 use althing_engine::core::{Core, Job, Prepared, Verdict};
 use althing_kernel::envelope::carrier::Carrier;
 use althing_kernel::{
-    Caller, Command, IdKind, Mint, Principal, ProjectId, State, Timestamp, UserId,
+    Caller, Command, Door, IdKind, Mint, Principal, ProjectId, State, Timestamp, UserId,
 };
 use althing_trail::log::memory::MemoryLog;
 use althing_trail::log::{LogErrorKind, Store as _};

@@ -132,6 +132,9 @@ pub struct Record {
     /// The way in that it came through.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub door: Option<Door>,
+    /// The way in that its last change came through, if it was changed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub last_door: Option<Door>,
     /// The provenance.
     pub provenance: Provenance,
     /// Further fields.

@@ -64,6 +64,7 @@ fn add(state: &mut State, id: RecordId, status: Status, by: &Mark, text: Body, f
         version: 1,
         session: None,
         door: None,
+        last_door: None,
         fields,
     };
     record.enter(status, by.at);

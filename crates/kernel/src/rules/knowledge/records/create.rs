@@ -196,6 +196,7 @@ pub(crate) fn new(
         version: 1,
         session: None,
         door: entry.door,
+        last_door: None,
         fields: Fields::default(),
     }
 }

@@ -19,5 +19,6 @@ impl Record {
         self.version = self.version.saturating_add(1);
         (self.updated_at, self.updated_seq) = (entry.at, seq);
         self.updated_by = caused_by(entry);
+        self.last_door = entry.door;
     }
 }
