@@ -25,7 +25,7 @@ fn agent(number: u64) -> Caller {
 fn claim(number: u64) -> Job {
     let args = format!(r#"{{"surfaces":["src/module{}/file{number}.rs"]}}"#, number % 997);
     let command = Command::read("lease.open", &args).unwrap().unwrap();
-    Job { caller: agent(number % 200), command, asked: None }
+    Job { caller: agent(number % 200), command, asked: None, door: None }
 }
 
 /// A writer on a log in memory, with its project set up.
@@ -36,7 +36,7 @@ fn core(log: &MemoryLog) -> Core {
     let mut core = Core::new(Box::new(log.clone()), key, mint, World::default());
     let create = serde_json::json!({ "name": "bench", "project": "bench" });
     let command = Command::ProjectCreate(serde_json::from_value(create).unwrap());
-    core.run(&SystemClock, &[Job { caller, command, asked: None }]).unwrap();
+    core.run(&SystemClock, &[Job { caller, command, asked: None, door: None }]).unwrap();
     core
 }
 

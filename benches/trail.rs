@@ -87,6 +87,7 @@ fn stamped() -> Stamped {
     Stamped {
         id: EntryId::new("06c17hb0ybcs444a0s6gq4p3gb").unwrap(),
         at: Timestamp::from_micros(1_700_000_000_000_000),
+        door: None,
         draft: Draft {
             actor: Actor::Principal(agent().principal),
             workspace: Some(WorkspaceId::new("ws_06c17hb0ybcvvf0twgtmy4d3b9").unwrap()),

@@ -55,8 +55,8 @@ impl Clumsy {
 fn fields_of_a_wrong_sort_are_told_in_plain_words() {
     let project = Sandbox::new();
     let mut clumsy = Clumsy::new(&project);
-    let kinds =
-        "plan trap constraint handoff candidate assignment sequence loop message decision claim";
+    let kinds = "plan trap constraint handoff candidate assignment sequence loop message decision claim fact \
+         symbol capsule";
     for (kind, name) in kinds.split(' ').flat_map(|kind| FIELDS.split(' ').map(move |n| (kind, n)))
     {
         for value in odd() {

@@ -290,7 +290,8 @@ fn shells_complete_kinds_states_and_intents() {
     let project = Sandbox::bare();
     let script = project.ok(&["completions", "bash"]).out;
     for words in [
-        "constraint decision trap plan claim handoff candidate assignment message sequence loop",
+        "constraint decision trap plan claim handoff candidate assignment message sequence loop fact \
+         symbol capsule",
         "accepted acknowledged active",
         "in_progress",
         "timed_out",

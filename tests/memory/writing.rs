@@ -17,6 +17,7 @@ pub(super) fn least(kind: Kind) -> Value {
         Kind::Message => json!({ "text": "t", "to": "alice" }),
         Kind::Sequence => json!({ "text": "t", "items": [{ "plan": "pln#1", "rank": 1 }] }),
         Kind::Loop => json!({ "text": "t", "type": "review" }),
+        Kind::Fact | Kind::Symbol | Kind::Capsule => json!({ "text": "t", "key": "k" }),
         _ => json!({ "text": "t" }),
     }
 }

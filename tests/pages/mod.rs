@@ -7,8 +7,8 @@
 mod cli;
 mod schemas;
 
-use althing_kernel::records::Status;
 use althing_kernel::records::table::TABLES;
+use althing_kernel::records::{Kind, Status};
 use althing_kernel::{Rule, lifecycles};
 use std::fmt::Write as _;
 
@@ -90,17 +90,24 @@ fn memory_tables() -> String {
         if !aliases.is_empty() {
             writeln!(text, "- Other names of states: {aliases}.").unwrap();
         }
-        if kind.is_stored() {
-            let (fields, required) = (list(table.fields), list(table.required));
-            let updatable = list(table.updatable);
-            writeln!(
+        let (fields, required) = (list(table.fields), list(table.required));
+        match (kind, kind.written_with()) {
+            (Kind::Claim, _) => text.push_str("- A claim is a lease: see [surfaces](surfaces.md).\n"),
+            (_, Some(command)) => writeln!(
                 text,
-                "- Fields: {fields}.\n- Required: {required}.\n- Changed with `memory.update`, \
-                 besides `text` and `tags`: {updatable}."
+                "- Fields: {fields}.\n- Required: {required}.\n- Written with `{command}`: see [shared \
+                 values](shared.md#one-store-of-records)."
             )
-            .unwrap();
-        } else {
-            text.push_str("- A claim is a lease: see [surfaces](surfaces.md).\n");
+            .unwrap(),
+            (_, None) => {
+                let updatable = list(table.updatable);
+                writeln!(
+                    text,
+                    "- Fields: {fields}.\n- Required: {required}.\n- Changed with `memory.update`, \
+                     besides `text` and `tags`: {updatable}."
+                )
+                .unwrap();
+            }
         }
         write!(text, "\n```mermaid\n{}\n```\n", table.lifecycle.diagram()).unwrap();
     }

@@ -4,7 +4,7 @@ use althing_engine::{
     Client, Credential, Engine, EngineError, Home, Keyring, Options, Signing, Warnings, deployment,
 };
 use althing_kernel::text::Text;
-use althing_kernel::{Principal, Rule, UserId, WorkspaceId, query};
+use althing_kernel::{Door, Principal, Rule, UserId, WorkspaceId, query};
 use althing_services::Setup;
 use std::io::{BufRead as _, IsTerminal as _, Read as _};
 use std::path::{Path, PathBuf};
@@ -29,6 +29,8 @@ pub(crate) struct App {
     pub(crate) out: Out,
     /// Warnings of commands, which are shown once there is an answer.
     pub(crate) warnings: Warnings,
+    /// The way in of whoever calls this program.
+    pub(crate) door: Door,
 }
 
 /// A project that was found, with its settings.
@@ -36,12 +38,14 @@ pub(crate) struct Project {
     pub(crate) place: Place,
     pub(crate) settings: Settings,
     pub(crate) home: Home,
+    /// The way in of whoever calls this program.
+    door: Door,
 }
 
 impl App {
     pub(crate) fn new(globals: Globals) -> Self {
         let out = Out::new(globals.json);
-        App { globals, out, warnings: Warnings::default() }
+        App { globals, out, warnings: Warnings::default(), door: Door::CommandLine }
     }
 
     /// Shows the warnings there are.
@@ -90,7 +94,7 @@ impl App {
             Some(path) => home.with_store(path.clone()),
             None => home,
         };
-        Ok(Project { place, settings, home })
+        Ok(Project { place, settings, home, door: self.door })
     }
 
     /// A person's passphrase: asked for on the terminal, or read from standard input if told so.
@@ -133,6 +137,7 @@ impl Project {
             compact_after: self.settings.compact_after.value,
             screening: self.settings.memory_secrets.value,
             projection: Some(Arc::new(self.planning())),
+            door: Some(self.door),
             ..Options::default()
         }
     }

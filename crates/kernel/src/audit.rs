@@ -159,7 +159,9 @@ impl Auditor {
         let key = asked.key.copied().or_else(|| key_of(&self.state, &by, batch));
         let Some(key) = key else { return Err((asked.entry, Breach::Caller(by))) };
         let caller = Caller { principal: by, key, session: asked.session.cloned() };
+        let door = own.door;
         let count = self.again(entries, |tx| {
+            tx.come_through(door);
             let outcome = tx.decide(&caller, asked.command).map_err(|error| (0, error.into()))?;
             compare(tx.entries(), entries, outcome.result.err())?;
             let is_own = outcome.own == Some(asked.entry);

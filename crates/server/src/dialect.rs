@@ -5,6 +5,7 @@
 //! dialect is another list of tools; nothing else of the server knows which ones there are.
 
 use althing_engine::screen::masked;
+use althing_kernel::Door;
 use althing_services::arguments;
 use althing_services::frugal::Call;
 use althing_services::{Error, Identity, ProjectContext};
@@ -38,6 +39,8 @@ pub struct Speech {
     pub failure: fn(&Error) -> (Value, Value),
     /// Makes the text of an answer, for hosts that only show text.
     pub text: fn(&Value) -> String,
+    /// The way in that its requests come through.
+    pub door: Door,
 }
 
 /// Finds out who is asking.

@@ -1,6 +1,7 @@
 //! The frugal dialect as tools: six of them around claims, capsules, decisions and conflicts, for
 //! any host that can start a process.
 
+use althing_kernel::Door;
 use althing_services::frugal::{Ledger, SERVER, capsules, claims, conflicts, decisions, identify};
 use std::sync::Arc;
 
@@ -30,6 +31,7 @@ const SPEECH: Speech = Speech {
     attribution: "haid",
     failure: |fault| (fault.text(), serde_json::json!({ "error": fault.object() })),
     text: |answer| serde_json::to_string_pretty(answer).unwrap_or_else(|error| error.to_string()),
+    door: Door::McpFrugal,
 };
 
 fn tools(ledger: &Arc<Ledger>) -> Vec<Tool> {
@@ -46,7 +48,7 @@ fn tools(ledger: &Arc<Ledger>) -> Vec<Tool> {
         Tool::new("release_claim", "Release all your claims.", &SPEECH, claims::release),
         Tool::new(
             "read_capsules",
-            "Read context capsules and hand-off records: all, or one by id.",
+            "Read capsules, hand-off records, decisions, constraints and traps: all, or one by id.",
             &SPEECH,
             move |call, who, args| capsules::read(&capsules, call, who, args),
         )

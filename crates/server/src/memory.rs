@@ -1,6 +1,7 @@
 //! The memory dialect as tools, alone or together with all others.
 
 use althing_dialects::memory::PROTOCOL;
+use althing_kernel::Door;
 use althing_services::frugal::{Ledger, identify};
 use althing_services::memory::{Verb, Verbs, failure};
 use serde_json::{Value, json};
@@ -19,6 +20,7 @@ const SPEECH: Speech = Speech {
         (error.clone(), error)
     },
     text: Value::to_string,
+    door: Door::McpMemory,
 };
 
 /// The dialect.

@@ -82,7 +82,8 @@ impl Service {
         };
         match (self.dialect.identify)(call) {
             Ok(who) => {
-                let context = ProjectContext::of_host(&self.project, &who);
+                let context =
+                    ProjectContext::of_host(&self.project, &who).through(tool.speech.door);
                 let result = tool.call(&context, &who, call.arguments);
                 Attempt { who: Some(who), result }
             }

@@ -4,7 +4,7 @@
 use althing_engine::{Blobs, Client, Engine, EngineError, Signing};
 use althing_kernel::query::{Answer, Query};
 use althing_kernel::{
-    AgentName, Blob, Command, Principal, Reply, Rule, State, Timestamp, WorkspaceId,
+    AgentName, Blob, Command, Door, Principal, Reply, Rule, State, Timestamp, WorkspaceId,
 };
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
@@ -63,6 +63,8 @@ pub struct ProjectContext {
     caller: Caller,
     /// The authenticated caller; kept so that a passphrase is asked for once.
     client: OnceLock<Client>,
+    /// The way in they came through, if it is not the one of the whole process.
+    door: Option<Door>,
     /// Content that the caller uploaded in this request, which they may cite.
     brought: Mutex<BTreeSet<Blob>>,
 }
@@ -70,7 +72,14 @@ pub struct ProjectContext {
 impl ProjectContext {
     /// A request of a caller about a project. Opens nothing and authenticates nobody yet.
     pub fn new(project: Arc<Project>, caller: Caller) -> Self {
-        ProjectContext { project, caller, client: OnceLock::new(), brought: Mutex::default() }
+        let (client, brought) = (OnceLock::new(), Mutex::default());
+        ProjectContext { project, caller, client, door: None, brought }
+    }
+
+    /// The same request, through this way in.
+    #[must_use]
+    pub fn through(self, door: Door) -> Self {
+        ProjectContext { door: Some(door), ..self }
     }
 
     /// A request of an agent through a host.
@@ -137,6 +146,10 @@ impl ProjectContext {
         };
         let brought = self.brought.lock().unwrap_or_else(PoisonError::into_inner).clone();
         let client = client.clone().bringing(brought).warning(self.project.warnings());
+        let client = match self.door {
+            Some(door) => client.through(door),
+            None => client,
+        };
         Ok(match &self.caller.session {
             Some(session) => client.in_session(Some(session.clone())),
             None => client,

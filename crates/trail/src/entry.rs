@@ -103,7 +103,7 @@ impl Entry {
         };
         Ok(Entry {
             seq: line.seq,
-            stamped: Stamped { id: line.id, at: line.at, draft },
+            stamped: Stamped { id: line.id, at: line.at, door: line.door, draft },
             stream_seq: line.stream_seq,
             asked,
             prev: line.prev,
@@ -174,6 +174,7 @@ impl Pieces {
         field(opening, "body", &Body(&draft.event))?;
         optional_field(opening, "causation", draft.causation.as_ref())?;
         optional_field(opening, "correlation", draft.correlation.as_ref())?;
+        optional_field(opening, "door", stamped.door.as_ref())?;
         field(naming, "id", &stamped.id)?;
         field(naming, "kind", draft.event.kind().as_str())?;
         if let Some(hash) = local_prev {

@@ -6,7 +6,7 @@
 //! produces the error messages. Splitting accepts nothing on its own: the type of each field checks
 //! it either way, and a test compares the two parsers.
 
-use althing_kernel::{Actor, EntryId, Kind, Stream, Timestamp, WorkspaceId};
+use althing_kernel::{Actor, Door, EntryId, Kind, Stream, Timestamp, WorkspaceId};
 use memchr::memchr2;
 use serde::Deserialize;
 use serde_json::value::RawValue;
@@ -24,6 +24,7 @@ pub(crate) struct Line<'a> {
     pub(crate) body: &'a str,
     pub(crate) causation: Option<EntryId>,
     pub(crate) correlation: Option<EntryId>,
+    pub(crate) door: Option<Door>,
     pub(crate) hash: Hash,
     pub(crate) id: EntryId,
     pub(crate) kind: Kind,
@@ -65,6 +66,7 @@ impl<'a> Line<'a> {
             body: fields.after(",\"body\":")?.value()?,
             causation: fields.optional(",\"causation\":", |text| EntryId::new(text).ok())?,
             correlation: fields.optional(",\"correlation\":", |text| EntryId::new(text).ok())?,
+            door: fields.optional(",\"door\":", Door::named)?,
             hash: fields.after(",\"hash\":")?.text()?.parse().ok()?,
             id: EntryId::new(fields.after(",\"id\":")?.text()?).ok()?,
             kind: fields.after(",\"kind\":")?.text()?.parse().ok()?,

@@ -121,7 +121,7 @@ fn build(home: &Home, entries: u64) -> Result<u64, Error> {
     let mut core = Core::new(log, key, mint, World::default());
     let mut one = |caller: &Caller, name: &str, args: &Value| -> Result<Reply, Error> {
         let (caller, command) = (caller.clone(), read(name, args)?);
-        Ok(core.run_own(&SystemClock, Job { caller, command, asked: None })?)
+        Ok(core.run_own(&SystemClock, Job { caller, command, asked: None, door: None })?)
     };
     one(&system, "run.start", &json!({}))?;
     let mut workers = Vec::new();
@@ -146,11 +146,14 @@ fn build(home: &Home, entries: u64) -> Result<u64, Error> {
             core.run(&SystemClock, &round(some, stops)?)?;
         }
         let take = read("inbox.take", &json!({ "max": WORKSPACES }))?;
-        core.run_own(&SystemClock, Job { caller: system.clone(), command: take, asked: None })?;
+        core.run_own(
+            &SystemClock,
+            Job { caller: system.clone(), command: take, asked: None, door: None },
+        )?;
         stops = !stops;
     }
     let end = read("run.end", &json!({ "force": true, "reason": "measured" }))?;
-    core.run_own(&SystemClock, Job { caller: system, command: end, asked: None })?;
+    core.run_own(&SystemClock, Job { caller: system, command: end, asked: None, door: None })?;
     snapshot::save(home, core.world())?;
     Ok(core.world().seq())
 }
@@ -162,7 +165,7 @@ fn round(workers: &[Worker], stops: bool) -> Result<Vec<Job>, Error> {
         let args =
             json!({ "type": kind, "reason": "to be measured", "workspace": worker.workspace });
         let command = read("signal.emit", &args)?;
-        Ok(Job { caller: worker.caller.clone(), command, asked: None })
+        Ok(Job { caller: worker.caller.clone(), command, asked: None, door: None })
     };
     workers.iter().map(job).collect()
 }

@@ -105,7 +105,7 @@ fn job(live: &mut VecDeque<(Caller, LeaseId)>, number: &mut u32) -> Result<Job, 
         && let Some((caller, lease)) = live.pop_front()
     {
         let command = Command::LeaseRelease(Release { epoch: None, lease });
-        return Ok(Job { caller, command, asked: None });
+        return Ok(Job { caller, command, asked: None, door: None });
     }
     *number += 1;
     let name = AgentName::new(&format!("agent{}", *number % 200)).map_err(failed)?;
@@ -127,7 +127,7 @@ fn job(live: &mut VecDeque<(Caller, LeaseId)>, number: &mut u32) -> Result<Job, 
         task: None,
         ttl_s: None,
     };
-    Ok(Job { caller, command: Command::LeaseOpen(open), asked: None })
+    Ok(Job { caller, command: Command::LeaseOpen(open), asked: None, door: None })
 }
 
 /// Measurements of a fresh process that opens the project.

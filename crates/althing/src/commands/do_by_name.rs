@@ -3,7 +3,7 @@
 use althing_engine::api::{self, ARGS_BYTES_MAX, Request};
 use althing_engine::{Client, Engine, EngineError};
 use althing_kernel::query::Query;
-use althing_kernel::{Command, Rule};
+use althing_kernel::{Command, Door, Rule};
 
 use crate::app::{App, Project};
 use crate::cli::Do;
@@ -82,7 +82,7 @@ fn client_for(
     request: &Request,
 ) -> Result<Option<Client>, Error> {
     match request {
-        Request::Command(_) => project.client(app, engine).map(Some),
+        Request::Command(_) => Ok(Some(project.client(app, engine)?.through(Door::Do))),
         _ => Ok(None),
     }
 }

@@ -7,7 +7,7 @@
 use althing_engine::api::{self, ARGS_BYTES_MAX, Request};
 use althing_engine::queue::{Answer as Outcome, Ticket};
 use althing_engine::{Client, Engine, EngineError};
-use althing_kernel::Principal;
+use althing_kernel::{Door, Principal};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use serde_json::value::RawValue;
@@ -57,7 +57,8 @@ pub(super) fn run(app: &App, project: &Project) -> Result<(), Error> {
     let engine = project.engine()?;
     // A passphrase on standard input comes before the lines.
     let early = app.globals.passphrase_stdin;
-    let mut client = if early { Some(project.client(app, &engine)?) } else { None };
+    let mut client =
+        if early { Some(project.client(app, &engine)?.through(Door::Do)) } else { None };
     let is_gone = Arc::new(AtomicBool::new(false));
     let (send, receive) = sync_channel(UNDER_WAY_MAX);
     let printer = Printer {
@@ -143,7 +144,7 @@ fn begin(
     };
     let caller = match client {
         Some(known) => known,
-        None => client.insert(project.client(app, engine)?),
+        None => client.insert(project.client(app, engine)?.through(Door::Do)),
     };
     let (send, outcome) = sync_channel(1);
     let is_gone = is_gone.clone();

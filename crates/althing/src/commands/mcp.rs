@@ -15,7 +15,7 @@ pub(crate) fn run(app: &App, args: &Mcp) -> Result<(), Error> {
         return Err(Error::usage("people do not act through hosts; leave --user out"));
     }
     // Called by its old name, it keeps the files where they always were.
-    let setup = project.setup(args.drop_in);
+    let mut setup = project.setup(args.drop_in);
     let dialect = match args.dialect {
         McpDialect::Native => native::dialect(ledger(&project)?),
         McpDialect::Wacp => wacp::dialect(ledger(&project)?),
@@ -23,6 +23,7 @@ pub(crate) fn run(app: &App, args: &Mcp) -> Result<(), Error> {
         McpDialect::Memory => memory::dialect(ledger(&project)?),
         McpDialect::All => memory::with_others(ledger(&project)?),
     };
+    setup.options.door = Some(dialect.speech.door);
     let replies = if args.drop_in { Replies::Lines } else { Replies::InKind };
     let input = std::io::BufReader::new(std::io::stdin());
     let output = Box::new(std::io::stdout());

@@ -19,7 +19,7 @@ mod validate;
 
 use althing_dialects::frugal::plain::plain;
 use althing_engine::{Client, EngineError};
-use althing_kernel::{Command, Reply};
+use althing_kernel::{Command, Door, Reply};
 use std::ffi::{OsStr, OsString};
 use std::io::Write as _;
 use std::path::Path;
@@ -206,7 +206,7 @@ fn context() -> Result<CommandContext<'static>, Error> {
 
 /// The same, with a person's passphrase on standard input.
 fn context_with(passphrase_stdin: bool) -> Result<CommandContext<'static>, Error> {
-    CommandContext::beginning(App::new(Globals {
+    let app = App::new(Globals {
         project: None,
         store: None,
         agent: None,
@@ -217,5 +217,6 @@ fn context_with(passphrase_stdin: bool) -> Result<CommandContext<'static>, Error
         no_pager: true,
         passphrase_stdin,
         verbose: 0,
-    }))
+    });
+    CommandContext::beginning(App { door: Door::Heimdall, ..app })
 }

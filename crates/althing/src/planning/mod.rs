@@ -279,7 +279,7 @@ impl Planning {
         for file in planning::all(&world.state) {
             let Some((path, text)) = planning::file(&world.state, &file) else { continue };
             known.insert(path.clone());
-            report.files += 1;
+            report.files += usize::from(text.is_some());
             let there = match self.read(&path) {
                 Ok(there) => there,
                 Err(failure) => {
@@ -393,7 +393,10 @@ impl Planning {
             let full = full(engine, own, world.seq())?;
             failed.push(self.rebuild_log(own, &full, world.seq(), &now, &mut done).err());
         }
-        done.files = planning::all(&world.state).len() + Log::ALL.len() + 1;
+        let files = planning::all(&world.state).into_iter();
+        let there =
+            |file: &File| planning::file(&world.state, file).is_some_and(|own| own.1.is_some());
+        done.files = files.filter(there).count() + Log::ALL.len() + 1;
         done.blocked =
             failed.into_iter().flatten().map(|failure| failure.message().to_owned()).collect();
         if done.blocked.is_empty() {

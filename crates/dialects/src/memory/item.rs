@@ -97,6 +97,11 @@ fn provenance(record: &Record) -> Value {
         "entry": record.created_seq,
         "last_entry": record.updated_seq,
     });
+    for (name, door) in [("door", record.door), ("last_door", record.last_door)] {
+        if let Some(door) = door {
+            shown[name] = json!(door);
+        }
+    }
     for (name, value) in [("source", &own.source), ("detail", &own.detail)] {
         if let Some(value) = value {
             shown[name] = value.as_str().into();

@@ -65,6 +65,8 @@ pub struct Question<'a> {
     pub now: u64,
     /// Whether unrelated items fill the remaining places, newest first.
     pub fill: bool,
+    /// Kinds of which only related items are wanted.
+    pub only_related: &'a [&'a str],
     /// Number of items wanted.
     pub limit: usize,
 }
@@ -342,12 +344,15 @@ impl Index {
 
     /// Adds the newest items that are not included yet, live ones first.
     fn fill(&self, question: &Question<'_>, kinds: &[bool], points: &Points, found: &mut Vec<Hit>) {
+        let fills = |kind: &String| !question.only_related.contains(&kind.as_str());
+        let all = self.kinds.iter().zip(kinds);
+        let kinds: Vec<bool> = all.map(|(kind, asked)| *asked && fills(kind)).collect();
         for holds in [true, false] {
             for (_, number) in self.by_age.iter().rev() {
                 if found.len() >= question.limit {
                     return;
                 }
-                let own = self.chosen(*number, kinds);
+                let own = self.chosen(*number, &kinds);
                 let is_next = own.is_some_and(|own| (own.weight_at(question.now) >= 1.0) == holds);
                 if is_next && !points.is_touched(*number) {
                     found.extend(self.hit(*number, 0.0, false, false));

@@ -425,7 +425,7 @@ impl Restoring<'_> {
         });
         let log = Box::new(SqliteLog::open(self.bench.store())?);
         let mut core = Core::new(log, key, Box::new(RandomMint::new()?), self.world.clone());
-        let job = Job { caller, command, asked: None };
+        let job = Job { caller, command, asked: None, door: None };
         core.run_own(&*self.options.clock, job).map(|_| true)
     }
 

@@ -7,7 +7,7 @@
 use althing_kernel::deployment::Mechanism;
 use althing_kernel::envelope::carrier::{Carrier, Local};
 use althing_kernel::surroundings::Surroundings;
-use althing_kernel::{Caller, Command, Mint, Refusal, Reply, Timestamp, Transaction};
+use althing_kernel::{Caller, Command, Door, Mint, Refusal, Reply, Timestamp, Transaction};
 use althing_trail::chain::Builder;
 use althing_trail::log::DamagedTile;
 use althing_trail::{AppendError, Asked, Commit, Log, LogError, Request, SecretKey, SignedHead};
@@ -39,6 +39,8 @@ pub struct Job {
     pub command: Command,
     /// The request as its entry carries it; if none, it is made from the command.
     pub asked: Option<Asked>,
+    /// The way in it came through; none if the runtime asks.
+    pub door: Option<Door>,
 }
 
 impl Job {
@@ -259,6 +261,7 @@ impl Core {
                 }
             }
             let mut own = None;
+            tx.come_through(job.door);
             verdicts.push(match tx.decide(&job.caller, &job.command) {
                 Ok(outcome) => {
                     own = outcome.own.map(|own| (own, job));

@@ -293,7 +293,7 @@ impl Writer {
         let Health::Degraded(outage) = self.shared.health() else { return None };
         let caller =
             Caller { principal: Principal::System, key: self.core.key().public(), session: None };
-        Some(Job { caller, command: outage.note(), asked: None })
+        Some(Job { caller, command: outage.note(), asked: None, door: None })
     }
 
     /// Does deferred work: remembers the head, and takes a snapshot if one is due.

@@ -5,7 +5,7 @@ use althing_kernel::envelope::PayloadArg;
 use althing_kernel::refusal::{Details, OutsideKind, RecordRefusal, SecretFound};
 use althing_kernel::text::Text;
 use althing_kernel::{
-    Blob, Caller, Command, Content, Principal, PublicKey, Refusal, Reply, Rule, WorkspaceId,
+    Blob, Caller, Command, Content, Door, Principal, PublicKey, Refusal, Reply, Rule, WorkspaceId,
 };
 use althing_trail::{Asked, Request, Signature};
 use std::collections::BTreeSet;
@@ -41,6 +41,7 @@ pub struct Client {
     key: PublicKey,
     session: Option<WorkspaceId>,
     signing: Signing,
+    door: Option<Door>,
     /// Content the caller gave as such, and not by its name.
     brought: BTreeSet<Blob>,
     warnings: Warnings,
@@ -70,8 +71,15 @@ const WARNINGS_MAX: usize = 64;
 impl Client {
     pub(crate) fn new(engine: Engine, credential: Credential, signing: Signing) -> Self {
         let key = credential.key().public();
-        let (brought, warnings) = (BTreeSet::new(), Warnings::default());
-        Client { engine, credential, key, session: None, signing, brought, warnings }
+        let (brought, warnings, door) =
+            (BTreeSet::new(), Warnings::default(), engine.options().door);
+        Client { engine, credential, key, session: None, signing, door, brought, warnings }
+    }
+
+    /// The same caller, who came through this way in.
+    #[must_use]
+    pub fn through(self, door: Door) -> Self {
+        Client { door: Some(door), ..self }
     }
 
     /// The same caller, whose warnings go to this list.
@@ -192,7 +200,8 @@ impl Client {
         let bytes = request.args.get().len();
         if bytes <= REQUEST_BYTES_MAX {
             let asked = self.asked(&caller, request)?;
-            return Ok(Job { caller, command, asked: Some(asked) });
+            let door = self.door;
+            return Ok(Job { caller, command, asked: Some(asked), door });
         }
         let message = format!(
             "a command may have {REQUEST_BYTES_MAX} bytes of arguments, this one has {bytes}"
@@ -204,7 +213,7 @@ impl Client {
             rule: Rule::Limits,
         });
         let asked = self.asked(&caller, self::request(&refusal)?)?;
-        Ok(Job { caller, command: refusal, asked: Some(asked) })
+        Ok(Job { caller, command: refusal, asked: Some(asked), door: self.door })
     }
 
     /// The request as its entry carries it.

@@ -8,7 +8,9 @@ use althing_kernel::project;
 use althing_kernel::query::{Answer as View, Query, answer_to};
 use althing_kernel::runtime::{NoteUnauthentic, Rekey};
 use althing_kernel::text::Text;
-use althing_kernel::{AgentName, Caller, Command, Mint, Principal, Reply, Span, State, Timestamp};
+use althing_kernel::{
+    AgentName, Caller, Command, Door, Mint, Principal, Reply, Span, State, Timestamp,
+};
 use althing_trail::log::LogErrorKind;
 use althing_trail::log::sqlite::{SqliteLog, SqliteReader, SqliteStore};
 use althing_trail::{LogError, LogReader, SecretKey, Store};
@@ -50,6 +52,8 @@ pub struct Options {
     pub screening: Screening,
     /// A projection of the trail that is kept up to date.
     pub projection: Option<Arc<dyn Projection>>,
+    /// The way in of callers, unless one of them comes through another.
+    pub door: Option<Door>,
 }
 
 /// A projection of the trail, such as files of another tool, that is kept up to date.
@@ -68,6 +72,7 @@ impl Default for Options {
             compact_after: None,
             screening: Screening::default(),
             projection: None,
+            door: None,
         }
     }
 }
@@ -137,7 +142,8 @@ impl Engine {
             core.release();
             return Ok(false);
         }
-        core.run_own(&*options.clock, Job { caller, command, asked: None }).map(|_| true)
+        core.run_own(&*options.clock, Job { caller, command, asked: None, door: None })
+            .map(|_| true)
     }
 
     /// Opens a project for reading. The first command opens the store for writing.
@@ -290,7 +296,7 @@ impl Engine {
     fn own_job(&self, command: Command) -> Result<Job, EngineError> {
         let key = self.runtime_key()?.public();
         let caller = Caller { principal: Principal::System, key, session: None };
-        Ok(Job { caller, command, asked: None })
+        Ok(Job { caller, command, asked: None, door: None })
     }
 
     /// The current time, or the trail's clock if that is ahead.
@@ -341,7 +347,12 @@ impl Engine {
         let mut log = self.0.store.writer().map_err(EngineError::Unavailable)?;
         witness::check(&self.0.home, &mut *log)?;
         let caller = Caller { principal: Principal::System, key: key.public(), session: None };
-        let job = Job { caller, command: Command::RuntimeRekey(Rekey { reason }), asked: None };
+        let job = Job {
+            caller,
+            command: Command::RuntimeRekey(Rekey { reason }),
+            asked: None,
+            door: None,
+        };
         let world = World::clone(&*self.world()?);
         let own = Some(key.public());
         let mut core = Core::new(log, key, Box::new(RandomMint::new()?), world);

@@ -120,7 +120,7 @@ impl Recovery<'_> {
         let Some(outage) = outages.reduce(Outage::and) else { return Ok(()) };
         let caller =
             Caller { principal: Principal::System, key: core.key().public(), session: None };
-        core.run_own(self.clock, Job { caller, command: outage.note(), asked: None })?;
+        core.run_own(self.clock, Job { caller, command: outage.note(), asked: None, door: None })?;
         told.into_iter().try_for_each(|(_, note)| note.remove())
     }
 
@@ -180,7 +180,8 @@ impl Recovery<'_> {
         };
         let caller =
             Caller { principal: Principal::System, key: core.key().public(), session: None };
-        let job = Job { caller, command: Command::RuntimeRecover(recover), asked: None };
+        let job =
+            Job { caller, command: Command::RuntimeRecover(recover), asked: None, door: None };
         core.hold_within(self.patience)?;
         match core.run_own(self.clock, job)? {
             Reply::Recovery(completed) => Ok(Some(*completed)),

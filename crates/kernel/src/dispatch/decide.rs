@@ -76,6 +76,7 @@ impl Transaction<'_> {
         approvals::sweep(self)?;
         let result = if settled { result.map(|reply| self.renewed(reply)) } else { result };
         let (entries, own) = (first..self.made.len(), self.own_entry(caller, first, before));
+        self.door = None;
         Ok(Outcome { result, entries, own })
     }
 

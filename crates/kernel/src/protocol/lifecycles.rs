@@ -20,4 +20,7 @@ pub const ALL: &[Lifecycle] = &[
     LIFECYCLES[7],
     LIFECYCLES[8],
     LIFECYCLES[9],
+    LIFECYCLES[10],
+    LIFECYCLES[11],
+    LIFECYCLES[12],
 ];

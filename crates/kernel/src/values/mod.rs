@@ -3,6 +3,7 @@
 pub(crate) mod closed_set;
 pub mod content;
 pub(crate) mod de;
+pub mod door;
 pub mod id;
 pub(crate) mod idempotency;
 pub mod key;

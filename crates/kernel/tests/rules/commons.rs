@@ -2,7 +2,7 @@
 
 use crate::support::{Request, World, agent, system, user};
 use althing_kernel::blackboard::capsule::{CAPSULES_MAX, DEPENDS_MAX};
-use althing_kernel::blackboard::decision::DECISIONS_KEPT;
+use althing_kernel::blackboard::decision::DECISIONS_LISTED;
 use althing_kernel::blackboard::fact::FACTS_MAX;
 use althing_kernel::blackboard::ledger::{NAMES_MAX, OTHER};
 use althing_kernel::kind::Room;
@@ -179,11 +179,11 @@ fn a_dispute_names_what_was_kept_where_within_limits() {
 #[test]
 fn the_newest_decisions_are_at_hand_and_all_are_counted() {
     let mut world = World::new();
-    for n in 0..DECISIONS_KEPT + 5 {
+    for n in 0..DECISIONS_LISTED + 5 {
         ok(&mut world, "decision.append", &json!({ "title": format!("t{n}"), "body": "b" }));
     }
     let listed = ask(&world, "decision.list", &json!({}));
-    assert_eq!(listed.as_array().unwrap().len(), DECISIONS_KEPT);
+    assert_eq!(listed.as_array().unwrap().len(), DECISIONS_LISTED);
     assert_eq!((&listed[0]["number"], &listed[0]["title"]), (&json!(6), &json!("t5")));
     for blank in [json!({ "title": "", "body": "b" }), json!({ "title": "t", "body": "\n" })] {
         assert_eq!(no(&mut world, "decision.append", &blank).0, Rule::SaySomething);

@@ -7,7 +7,7 @@ use althing_kernel::query::{Answer, CheckReport, LeaseCheck, LeaseList, LeaseVie
 use althing_kernel::seal::{Maker, Proof, Seal};
 use althing_kernel::surroundings::Surroundings;
 use althing_kernel::{
-    AgentName, Caller, Command, EnvelopeId, Event, IdKind, Kind, Mint, Principal, PublicKey,
+    AgentName, Caller, Command, Door, EnvelopeId, Event, IdKind, Kind, Mint, Principal, PublicKey,
     Refusal, Reply, Span, Stamped, State, Timestamp, Transaction, UserId, WorkspaceId,
 };
 use std::collections::{BTreeMap, VecDeque};
@@ -160,6 +160,8 @@ pub(crate) struct World {
     pub(crate) carrier: Option<Box<dyn Carrier>>,
     /// The storage facts given to the kernel.
     pub(crate) around: Around,
+    /// The way in of the next requests.
+    pub(crate) door: Option<Door>,
     mint: Box<dyn Mint>,
 }
 
@@ -211,6 +213,7 @@ impl World {
             cut_after: Vec::new(),
             carrier: None,
             around: Around::default(),
+            door: None,
             mint: mint(),
         }
     }
@@ -230,6 +233,7 @@ impl World {
             cut_after: self.cut_after.clone(),
             carrier: None,
             around: self.around,
+            door: self.door,
             mint,
         }
     }
@@ -257,6 +261,7 @@ impl World {
         if !command.precedes_deadlines() {
             assert!(!turn.tick(usize::MAX).unwrap());
         }
+        turn.come_through(self.door);
         let outcome = turn.decide(caller, command).unwrap();
         if let Some(own) = outcome.own {
             self.requests.insert(self.entries.len() + own, Request::of(caller, command));

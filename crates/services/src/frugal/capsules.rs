@@ -1,9 +1,10 @@
 //! `read_capsules`
 
 use althing_dialects::frugal::capsule::{Said, render};
-use althing_dialects::frugal::planning::utc;
+use althing_dialects::frugal::planning::{INVARIANTS, Log, as_capsule, in_force, utc};
 use althing_kernel::blackboard::view::{CapsuleView, CommonsAnswer};
 use althing_kernel::query::{Answer, Everything, Query};
+use althing_kernel::records::Kind;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -27,7 +28,7 @@ pub struct ReadCapsules {
     _client: Option<String>,
 }
 
-/// A capsule or a hand-off record, as the tool lists it.
+/// A capsule, a hand-off record or a record of the memory, as the tool lists it.
 #[derive(Serialize)]
 struct Capsule {
     id: String,
@@ -61,10 +62,39 @@ pub fn read(
             body: written_out(capsule),
         });
     }
+    let mut records = records(context, &ledger.planning)?;
     if let Some(wanted) = args.id {
         capsules.retain(|capsule| capsule.id == wanted);
+        records.retain(|record| record.id == wanted);
     }
-    Ok(json!({ "count": capsules.len(), "capsules": capsules }))
+    let mut answer = json!({ "count": capsules.len(), "capsules": capsules });
+    if !records.is_empty() {
+        answer["records"] = json!(records);
+    }
+    Ok(answer)
+}
+
+/// Decisions that stand and active constraints and traps, in the form of capsules.
+fn records(context: &ProjectContext, planning: &Path) -> Result<Vec<Capsule>, Error> {
+    if context.readable()?.is_none() {
+        return Ok(Vec::new());
+    }
+    let state = context.present()?.state;
+    let mut found = Vec::new();
+    for (kind, source, file) in [
+        (Kind::Decision, "decision", Log::Decisions.path()),
+        (Kind::Constraint, "constraint", INVARIANTS),
+        (Kind::Trap, "trap", INVARIANTS),
+    ] {
+        let path = planning.join(file).display().to_string();
+        found.extend(in_force(&state, kind).map(|record| Capsule {
+            id: record.id.label(),
+            source,
+            path: path.clone(),
+            body: as_capsule(record),
+        }));
+    }
+    Ok(found)
 }
 
 /// The hand-off records in the planning folder, sorted by name; empty if the folder is missing.

@@ -15,7 +15,6 @@ use serde_json::{Map, Value, json};
 use super::args::{Find, Get};
 use super::claims::{self, Claim, Found, surfaces};
 use super::hints::unknown;
-use super::records::{decisions, is_of_decisions};
 use super::session::Present;
 use super::{Verb, Verbs};
 use crate::error::Error;
@@ -82,14 +81,8 @@ impl Verbs<'_> {
 
 /// One item in full, by its id.
 pub(super) fn fetch(present: &Present, kind: Kind, text: &str) -> Result<Value, Error> {
-    if kind == Kind::Decision && is_of_decisions(text) {
-        let number = text.trim_start_matches("log#");
-        let own = decisions(present).into_iter().find(|own| own.number.to_string() == number);
-        let missing = || {
-            let message = format!("there is no decision {text}");
-            Error::not_found(message).about(kind)
-        };
-        return own.ok_or_else(missing)?.item(present);
+    if let Some(own) = present.state.memory().with_key(kind, text) {
+        return Ok(item(own, present.now));
     }
     let id = entity::id(kind, text).map_err(Error::usage)?;
     if kind == Kind::Claim {
@@ -104,27 +97,14 @@ pub(super) fn fetch(present: &Present, kind: Kind, text: &str) -> Result<Value, 
 /// The records that match a filter.
 fn found_records(present: &Present, kind: Kind, filter: &Filter) -> Result<Hits, Error> {
     let mut hits = Hits::default();
-    let mut shared = match kind {
-        Kind::Decision => decisions(present),
-        _ => Vec::new(),
-    };
     for record in present.state.memory().newest(kind, None) {
         if !fits(present, record, filter) {
             continue;
-        }
-        while shared.last().is_some_and(|own| own.at > record.updated_at) {
-            let Some(own) = shared.pop().filter(|own| own.fits(filter)) else { continue };
-            hits.add(filter, || own.item(present))?;
         }
         if hides(record, filter, &mut hits) {
             continue;
         }
         hits.add(filter, || Ok(item(&present.state.shown(record), present.now)))?;
-    }
-    while let Some(own) = shared.pop() {
-        if own.fits(filter) {
-            hits.add(filter, || own.item(present))?;
-        }
     }
     Ok(hits)
 }

@@ -7,6 +7,7 @@
 
 mod args;
 mod board;
+mod caller;
 mod claims;
 mod clean;
 mod context;
@@ -16,12 +17,12 @@ mod find;
 mod harvest;
 mod hints;
 mod ignored_arguments;
+mod keyed;
 mod lanes;
 mod loops;
 mod names;
 mod progress;
 mod ranking;
-mod records;
 mod search_cache;
 mod session;
 mod sweep;

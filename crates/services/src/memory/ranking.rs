@@ -12,7 +12,6 @@ use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
 
 use super::Verbs;
-use super::records::decision;
 use super::search_cache::item;
 use super::session::Present;
 use crate::context::ProjectContext;
@@ -82,6 +81,9 @@ fn section(kind: Kind) -> &'static str {
         Kind::Decision => "decisions",
         Kind::Plan => "plans",
         Kind::Handoff => "handoffs",
+        Kind::Fact => "facts",
+        Kind::Symbol => "symbols",
+        Kind::Capsule => "capsules",
         _ => "candidates",
     }
 }
@@ -116,6 +118,9 @@ pub(super) fn short(record: &Record) -> Value {
         extra.insert("related_paths".to_owned(), json!(fields.related_paths));
     }
     for (name, value) in [
+        ("key", json!(fields.key)),
+        ("where", json!(fields.place)),
+        ("gotcha", json!(fields.gotcha)),
         ("severity", json!(fields.severity)),
         ("priority", json!(fields.priority)),
         ("assignee", json!(fields.assignee)),
@@ -211,13 +216,9 @@ impl Verbs<'_> {
             ..Question::default()
         };
         let show = |hit: &Hit| {
-            let (mut shown, mark) = match hit.id.parse::<RecordId>() {
-                Ok(id) => {
-                    let record = present.state.memory().record(id)?;
-                    (short(&present.state.shown(record)), standing(record, present.now))
-                }
-                Err(_) => (decision(&present.state, &hit.id)?.short(), None),
-            };
+            let record = present.state.memory().record(hit.id.parse().ok()?)?;
+            let (mut shown, mark) =
+                (short(&present.state.shown(record)), standing(record, present.now));
             let why = [mark, Some(why(hit).to_owned())].into_iter().flatten().collect::<Vec<_>>();
             shown["why"] = why.join("; ").into();
             Some(shown)

@@ -12,13 +12,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Mutex, PoisonError};
 
 use super::ranking::stale_from;
-use super::records::{Decision, newest_decisions};
 
 /// Kinds of records that are ranked by default.
 const WORTH_KNOWING: [Kind; 5] =
     [Kind::Constraint, Kind::Trap, Kind::Decision, Kind::Plan, Kind::Handoff];
-/// Most decisions of the frugal dialect in the index, newest first.
-const DECISIONS_MAX: usize = 200;
+/// Kinds of records that are ranked only if they have to do with the question.
+const RELATED: [Kind; 3] = [Kind::Fact, Kind::Symbol, Kind::Capsule];
 
 /// The cache of a project. It starts empty.
 #[derive(Default)]
@@ -29,8 +28,6 @@ struct Kept {
     /// The records that the index reflects.
     memory: Memory,
     index: Index,
-    /// Decisions of the frugal dialect in the index, which are not records.
-    decisions: BTreeMap<String, String>,
     /// Open records by the name of their addressee.
     waiting: BTreeMap<String, BTreeSet<(u64, RecordId)>>,
 }
@@ -38,10 +35,12 @@ struct Kept {
 impl SearchCache {
     /// Ranks records for a question, most relevant first.
     pub(super) fn rank(&self, state: &State, pending: bool, question: &Question<'_>) -> Vec<Hit> {
-        let kinds = WORTH_KNOWING.into_iter().chain(pending.then_some(Kind::Candidate));
-        let kinds: Vec<String> = kinds.map(|kind| kind.to_string()).collect();
-        let kinds: Vec<&str> = kinds.iter().map(String::as_str).collect();
-        self.following(state, |kept| kept.index.rank(&Question { kinds: &kinds, ..*question }))
+        let kinds = WORTH_KNOWING.into_iter().chain(RELATED);
+        let kinds = kinds.chain(pending.then_some(Kind::Candidate));
+        let kinds: Vec<&str> = kinds.map(Kind::as_str).collect();
+        let only_related = &RELATED.map(Kind::as_str);
+        let question = Question { kinds: &kinds, only_related, ..*question };
+        self.following(state, |kept| kept.index.rank(&question))
     }
 
     /// Open records of a kind addressed to somebody, newest first.
@@ -62,7 +61,7 @@ impl SearchCache {
 
 impl Kept {
     fn follow(&mut self, state: &State) {
-        let Kept { memory, index, decisions, waiting } = self;
+        let Kept { memory, index, waiting } = self;
         for (id, record) in state.memory().changed_from(memory) {
             if let Some(was) = memory.record(id) {
                 leave(waiting, was);
@@ -80,24 +79,6 @@ impl Kept {
             }
         }
         *memory = state.memory().clone();
-        follow_decisions(index, decisions, state);
-    }
-}
-
-fn follow_decisions(index: &mut Index, known: &mut BTreeMap<String, String>, state: &State) {
-    let now: Vec<Decision> = newest_decisions(state).take(DECISIONS_MAX).collect();
-    let mut was = std::mem::take(known);
-    for own in now {
-        let id = own.id();
-        if was.remove(&id).as_deref() != Some(&own.text) {
-            let kind = Kind::Decision.to_string();
-            let text = own.text.clone();
-            index.put(&Item { id: id.clone(), kind, text, live: true, ..Item::default() });
-        }
-        known.insert(id, own.text);
-    }
-    for id in was.keys() {
-        index.remove(id);
     }
 }
 
@@ -122,10 +103,20 @@ fn addressees(record: &Record) -> impl Iterator<Item = String> {
 /// Whether a record is indexed: live, of a ranked kind, and not legacy or low-confidence.
 fn is_ranked(record: &Record) -> bool {
     let kind = record.id.kind;
-    (WORTH_KNOWING.contains(&kind) || kind == Kind::Candidate)
+    (WORTH_KNOWING.contains(&kind) || RELATED.contains(&kind) || kind == Kind::Candidate)
         && record.is_live()
         && !is_legacy(record)
         && !(is_auto(record) && confidence(record) < CONFIDENCE_DEFAULT)
+}
+
+/// The text of a record that is searched: all it says, and the key of those that have one.
+fn searched(record: &Record) -> String {
+    let fields = &record.fields;
+    let more = [&fields.place, &fields.decision, &fields.gotcha];
+    let key = fields.key.as_ref().map(|key| key.as_str());
+    let more = more.into_iter().flatten().map(|text| text.as_str());
+    let all: Vec<&str> = key.into_iter().chain([record.text.as_str()]).chain(more).collect();
+    all.join("\n")
 }
 
 /// Converts a record to an item of the index.
@@ -134,7 +125,7 @@ pub(super) fn item(record: &Record) -> Item {
     Item {
         id: record.id.to_string(),
         kind: record.id.kind.to_string(),
-        text: text(record.text.as_str()),
+        text: searched(record),
         tags: record.tags.as_slice().iter().map(|tag| text(tag.as_str())).collect(),
         paths: record.fields.related_paths.iter().map(|path| text(path.as_str())).collect(),
         updated_seq: record.updated_seq,

@@ -25,17 +25,16 @@ use super::args::{CompleteStep, Create, Remove, Transition, Update, label, text}
 use super::claims::{self, Claim, Found};
 use super::find::record;
 use super::hints::unknown;
-use super::records::is_of_decisions;
 use super::session::Present;
 use super::{Verb, Verbs, progress};
 use crate::error::Error;
 
 impl Verbs<'_> {
     pub(super) fn create(&self, args: &Create) -> Result<Value, Error> {
-        let mut answer = if args.entity == Kind::Claim {
-            self.create_claim(args)?
-        } else {
-            self.create_record(args)?
+        let mut answer = match args.entity {
+            Kind::Claim => self.create_claim(args)?,
+            Kind::Fact | Kind::Symbol | Kind::Capsule => self.create_keyed(args)?,
+            _ => self.create_record(args)?,
         };
         answer["entity"] = json!(args.entity);
         answer["resolved_project"] = self.project_name()?.into();
@@ -171,10 +170,12 @@ impl Verbs<'_> {
     }
 
     pub(super) fn update(&self, args: &Update) -> Result<Value, Error> {
-        check_writable(args.entity, &args.id)?;
         let id = entity::id(args.entity, &args.id).map_err(Error::usage)?;
         if args.entity == Kind::Claim {
             return self.renew_claim(id, &args.patch);
+        }
+        if id.kind.written_with().is_some() {
+            return self.update_keyed(id, args);
         }
         let mut command = data::change(id, &args.patch).map_err(Error::usage)?;
         command.expected_version = args.expected_version;
@@ -226,7 +227,6 @@ impl Verbs<'_> {
     }
 
     pub(super) fn transition(&self, args: &Transition) -> Result<Value, Error> {
-        check_writable(args.entity, &args.id)?;
         let named = [args.to.as_deref(), args.status.as_deref()];
         if args.entity == Kind::Assignment && named.contains(&Some(progress::PROGRESS)) {
             either(("to", named[0]), ("status", named[1])).map_err(Error::usage)?;
@@ -378,7 +378,6 @@ impl Verbs<'_> {
     }
 
     pub(super) fn remove(&self, args: &Remove) -> Result<Value, Error> {
-        check_writable(args.entity, &args.id)?;
         if args.purge == Some(true) {
             let message = "nothing can be purged: the trail keeps every entry";
             return Err(Error::usage(format!("{message}; leave 'purge' out to archive")));
@@ -387,6 +386,9 @@ impl Verbs<'_> {
             return Err(Error::usage("a claim is released with bclaw_transition, not removed"));
         }
         let id = entity::id(args.entity, &args.id).map_err(Error::usage)?;
+        if id.kind.written_with().is_some() {
+            return self.remove_keyed(id);
+        }
         let reason = args.reason.as_deref().map(|reason| text("reason", reason)).transpose()?;
         let request_id = args.request_id.as_deref().map(request_label).transpose()?;
         let present = self.present()?;
@@ -442,15 +444,6 @@ fn no_step(plan: RecordId, step: &str, known: &[(StepId, &str)]) -> Error {
     Error::not_found(message).about(Kind::Plan).allowing(ids)
 }
 
-/// Refuses to change decisions of the frugal dialect, which are read-only here.
-fn check_writable(kind: Kind, id: &str) -> Result<(), Error> {
-    if kind == Kind::Decision && is_of_decisions(id) {
-        let message = format!("{id} is a decision of the frugal dialect and read-only here");
-        return Err(Error::usage(message));
-    }
-    Ok(())
-}
-
 fn no_way(from: &str, to: Status, allowed: &[&str]) -> Error {
     let message = format!("a claim cannot go from {from} to {to}");
     let allowed = allowed.iter().map(|state| (*state).to_owned());
@@ -489,7 +482,7 @@ fn effects(given: &[Effect]) -> Value {
 }
 
 /// Describes a record that was created or changed.
-fn created(record: &Record) -> Value {
+pub(super) fn created(record: &Record) -> Value {
     json!({
         "id": record.id,
         "short_label": record.id.label(),

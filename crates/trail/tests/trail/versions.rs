@@ -113,6 +113,7 @@ fn an_adoption_of_an_earlier_build_is_history() {
     let stamped = Stamped {
         id: std::sync::Arc::<str>::from("entry-adopted").into(),
         at: grower.state.clock().after(althing_kernel::Span::from_secs(1)),
+        door: None,
         draft: althing_kernel::Draft {
             actor: Actor::Protocol,
             workspace: None,

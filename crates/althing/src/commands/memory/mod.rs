@@ -125,9 +125,6 @@ fn given(args: &Value) -> Value {
 
 /// The entity that an id is of.
 fn entity_of(id: &str) -> Result<Value, Error> {
-    if id.starts_with("log#") {
-        return Ok("decision".into());
-    }
     let read: Result<RecordId, _> = id.trim().parse();
     read.map(|id| json!(id.kind)).map_err(|_| {
         let id = repeated(id.trim());

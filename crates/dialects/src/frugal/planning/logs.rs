@@ -2,12 +2,13 @@
 
 use althing_kernel::blackboard::message::{Note, Outcome};
 use althing_kernel::blackboard::{capsule, decision, ledger};
+use althing_kernel::records::RecordId;
 use althing_kernel::text::Text;
 use althing_kernel::{Actor, Event, Principal, Stamped};
 
 use std::fmt::Write as _;
 
-use super::{called, conflict_path, one_line, utc};
+use super::{called, conflict_path, no_headings, one_line, utc};
 use crate::frugal::plain::escaped;
 
 /// An append-only file.
@@ -46,7 +47,7 @@ pub fn line(log: Log, entry: &Stamped) -> Option<String> {
         Log::Decisions => match &entry.draft.event {
             Event::DecisionAppended(body) => Some(decided(entry, body)),
             Event::LeaseExpired(body) => Some(lapsed(entry, &body.holder, body.lease.as_str())),
-            _ => None,
+            _ => remembered(entry).map(|own| own.text(entry)),
         },
     }
 }
@@ -95,8 +96,55 @@ fn log_fields(entry: &Stamped) -> Option<(&'static str, &'static str, String)> {
         }
         Event::DecisionAppended(body) => ("decision", "append", body.title.to_string()),
         Event::DisputeRaised(body) => ("conflict", "raise", format!("{} {}", body.id, body.title)),
-        _ => return of_agents(entry),
+        _ => match remembered(entry) {
+            Some(own) => ("decision", own.action, own.title),
+            None => return of_agents(entry),
+        },
     })
+}
+
+/// What became of a decision through the memory.
+struct Remembered {
+    action: &'static str,
+    done: &'static str,
+    id: RecordId,
+    title: String,
+    body: String,
+}
+
+/// A decision that was approved, changed or withdrawn through the memory.
+fn remembered(entry: &Stamped) -> Option<Remembered> {
+    let of = |id: RecordId, text: &str, action: &'static str, done: &'static str| {
+        let (title, body) = decision::parts(text);
+        Remembered { action, done, id, title: one_line(title.as_str()), body }
+    };
+    match &entry.draft.event {
+        Event::MemoryMoved(own) => {
+            own.decided.as_ref().map(|text| of(own.id, text.as_str(), "append", "approved"))
+        }
+        Event::MemoryUpdated(own) => {
+            own.decided.as_ref().map(|text| of(own.id, text.as_str(), "update", "changed"))
+        }
+        Event::MemoryArchived(own) => own.withdrawn.as_ref().map(|title| {
+            let reason = own.reason.as_ref().map_or("It no longer stands.", |text| text.as_str());
+            let withdrawn = of(own.id, title.as_str(), "withdraw", "withdrawn");
+            Remembered { body: reason.to_owned(), ..withdrawn }
+        }),
+        _ => None,
+    }
+}
+
+impl Remembered {
+    fn text(&self, entry: &Stamped) -> String {
+        let (ts, body, id) = (utc(entry.at), no_headings(&self.body), self.id.label());
+        let (title, done) = (&self.title, self.done);
+        let by = match &entry.draft.actor {
+            Actor::Principal(who) => called(who),
+            Actor::Protocol => entry.draft.actor.to_string(),
+        };
+        let mark = if done == "approved" { String::new() } else { format!(" ({done})") };
+        format!("\n## {ts} — {title}{mark}\n\n{body}\n\n*— {id} {done} by `{by}`*\n")
+    }
 }
 
 /// Component, action and details for claims and for the state of agents.
@@ -180,14 +228,6 @@ fn tokens(entry: &Stamped, body: &ledger::Log) -> String {
         let _ = write!(text, ",\"messages\":{messages}");
     }
     text + "}\n"
-}
-
-/// Indents headings, so that a text cannot begin an entry of its own.
-fn no_headings(text: &str) -> String {
-    let lines = text.split('\n').map(|line| {
-        if line.trim_start().starts_with('#') { format!("\\{line}") } else { line.to_owned() }
-    });
-    lines.collect::<Vec<String>>().join("\n")
 }
 
 fn decided(entry: &Stamped, body: &decision::Appended) -> String {

@@ -7,10 +7,12 @@
 mod json;
 mod logs;
 mod moment;
+mod records;
 
 pub use json::Entries;
 pub use logs::{Log, is_look_up, line};
 pub use moment::{date, utc};
+pub use records::{as_capsule, in_force};
 
 use althing_kernel::blackboard::Handle;
 use althing_kernel::blackboard::view::{CapsuleView, DisputeView};
@@ -34,6 +36,8 @@ pub enum File {
     Baselines,
     /// `ledger/agents.json`
     Agents,
+    /// `ledger/invariants.md`: constraints and traps of the memory, while there are any
+    Invariants,
     /// `protocol/capsules/ID.md`
     Capsule(Handle),
     /// `ledger/claims/HOLDER.json`, which is there while something is held
@@ -42,6 +46,8 @@ pub enum File {
     Conflict(Handle),
 }
 
+/// File of the invariants.
+pub const INVARIANTS: &str = "ledger/invariants.md";
 /// Folder of capsules.
 pub const CAPSULES: &str = "protocol/capsules";
 /// Folder of claims.
@@ -78,14 +84,15 @@ pub fn touched(after: &State, event: &Event) -> Option<File> {
             let own = |(id, _): &(&LeaseId, &Lease)| **id == body.lease;
             File::Claim(after.leases().find(own)?.1.holder.clone())
         }
+        other if records::may_change_invariants(other) => File::Invariants,
         _ => return None,
     })
 }
 
-/// All files that should exist.
+/// All files that there may be.
 pub fn all(state: &State) -> BTreeSet<File> {
     let commons = state.commons();
-    let fixed = [File::Symbols, File::Facts, File::Baselines, File::Agents];
+    let fixed = [File::Symbols, File::Facts, File::Baselines, File::Agents, File::Invariants];
     fixed
         .into_iter()
         .chain(commons.capsules().map(|own| File::Capsule(own.id)))
@@ -116,6 +123,7 @@ pub fn file(state: &State, file: &File) -> Option<(String, Option<String>)> {
             ("protocol/baselines.json".to_owned(), Some(text))
         }
         File::Agents => ("ledger/agents.json".to_owned(), Some(agents(state))),
+        File::Invariants => (INVARIANTS.to_owned(), records::invariants(state)),
         File::Capsule(id) => {
             let view = commons.hydrate(std::slice::from_ref(id)).capsules.pop()?;
             (capsule_path(id), Some(capsule_text(&view)))
@@ -247,6 +255,14 @@ pub fn conflict_path(at: Timestamp, id: &Handle) -> String {
         format!("{short}-{}", &hash[..6])
     };
     format!("{CONFLICTS}/{}-{apart}.md", date(at))
+}
+
+/// Indents headings, so that a text cannot begin an entry of its own.
+fn no_headings(text: &str) -> String {
+    let lines = text.split('\n').map(|line| {
+        if line.trim_start().starts_with('#') { format!("\\{line}") } else { line.to_owned() }
+    });
+    lines.collect::<Vec<String>>().join("\n")
 }
 
 /// Joins the lines of a text, so that it cannot pass for several.

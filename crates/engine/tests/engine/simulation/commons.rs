@@ -8,6 +8,7 @@ use super::{Counts, Harness, Scenario, Simulation, add, command, happened, perso
 use althing_engine::core::{Job, Verdict};
 use althing_kernel::blackboard::Handle;
 use althing_kernel::blackboard::ledger::By;
+use althing_kernel::records::{Kind, Status};
 use althing_kernel::{
     AgentName, Caller, Command, Event, Principal, PublicKey, RefusalKind, Reply, State, Timestamp,
 };
@@ -21,7 +22,8 @@ struct Shared {
     facts: BTreeMap<String, String>,
     symbols: Vec<String>,
     tokens: u64,
-    decisions: u64,
+    /// The decisions that stand, in both dialects, by their numbers.
+    decisions: BTreeSet<u64>,
     revoked: BTreeSet<AgentName>,
     /// Texts that were acknowledged and must be in the log.
     acknowledged: Vec<String>,
@@ -44,7 +46,8 @@ impl Shared {
         let random = &mut harness.random;
         let few = random.below(12);
         let value = format!("value {} {}", self.written, "x".repeat(random.index(200)));
-        match random.below(16) {
+        let decision = format!("dec#{}", 1 + random.below(40));
+        match random.below(22) {
             0..=2 => ("symbol.set", json!({ "id": format!("S{few}"), "value": value })),
             3 | 4 => ("fact.set", json!({ "key": format!("k{few}"), "value": value })),
             5 => ("fact.delete", json!({ "key": format!("k{few}") })),
@@ -68,6 +71,14 @@ impl Shared {
                 ("ledger.log", log)
             }
             12 => ("message.note", json!({ "outcome": "reject", "errors": [value] })),
+            16 => ("memory.create", json!({ "kind": "decision", "text": value })),
+            17 | 18 => {
+                let to = if random.one_in(4) { "rejected" } else { "approved" };
+                ("memory.move", json!({ "id": decision, "to": to }))
+            }
+            19 => ("memory.update", json!({ "id": decision, "text": value })),
+            20 => ("memory.archive", json!({ "id": decision })),
+            21 => ("memory.update", json!({ "id": format!("fct#{}", 1 + few), "text": value })),
             13 => ("agent.register", json!({ "role": format!("role {few}") })),
             _ => {
                 let surface = format!("src/{}", random.below(30));
@@ -143,8 +154,11 @@ impl Scenario for Shared {
         let symbols: Vec<String> = commons.symbols().map(|own| own.id.to_string()).collect();
         assert_eq!(symbols, self.symbols, "seed {seed}: in the order they came");
         assert_eq!(commons.report(By::Role).total.tokens, self.tokens, "seed {seed}");
-        let last = commons.decisions().last().map_or(0, |own| own.number);
-        assert_eq!(last, self.decisions, "seed {seed}");
+        let decisions: BTreeSet<u64> = commons.decisions().map(|own| own.number).collect();
+        assert_eq!(decisions, self.decisions, "seed {seed}: one list for both dialects");
+        let memory = harness.verifier.state().memory();
+        assert_eq!(memory.count(Kind::Fact, None), self.facts.len(), "seed {seed}");
+        assert_eq!(memory.count(Kind::Symbol, None), self.symbols.len(), "seed {seed}");
         let ids: Vec<Handle> = commons.capsules().map(|own| own.id).collect();
         let mut before = BTreeSet::new();
         for own in commons.hydrate(&ids).capsules {
@@ -172,7 +186,16 @@ impl Shared {
                 }
             }
             Event::LedgerLogged(body) => self.tokens += body.tokens.get(),
-            Event::DecisionAppended(_) => self.decisions += 1,
+            Event::DecisionAppended(body) => {
+                assert!(self.decisions.insert(body.id.unwrap().number), "seed {seed}");
+            }
+            Event::MemoryMoved(body) if body.to == Status::Approved => {
+                assert!(self.decisions.insert(body.id.number), "seed {seed}");
+            }
+            Event::MemoryArchived(body) => {
+                let stood = self.decisions.remove(&body.id.number);
+                assert_eq!(stood, body.withdrawn.is_some(), "seed {seed}");
+            }
             Event::AgentRevoked(body) => assert!(self.revoked.insert(body.agent.clone())),
             Event::AgentReinstated(body) => assert!(self.revoked.remove(&body.agent)),
             Event::LeaseOpened(body) => {
@@ -221,6 +244,10 @@ fn the_blackboard_is_consistent_under_faults() {
             "A-SHARE-02",
             "A-SHARE-03",
             "A-SHARE-04",
+            "memory.create",
+            "memory.move",
+            "memory.update",
+            "memory.archive",
         ];
         happened(&counts, &expected, 10);
     }

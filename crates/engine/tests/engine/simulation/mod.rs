@@ -34,7 +34,7 @@ use althing_engine::World;
 use althing_engine::core::{Core, Job, Prepared, Verdict};
 use althing_kernel::envelope::carrier::Carrier;
 use althing_kernel::{
-    Caller, Command, IdKind, Mint, Principal, ProjectId, State, Timestamp, UserId,
+    Caller, Command, Door, IdKind, Mint, Principal, ProjectId, State, Timestamp, UserId,
 };
 use althing_trail::log::memory::MemoryLog;
 use althing_trail::log::{LogErrorKind, Store as _};
@@ -325,7 +325,8 @@ impl Harness {
             let project = ProjectId::new("sim").unwrap();
             Signature::make(&key, &project, &caller, Request::of(&command).unwrap(), nonce).unwrap()
         });
-        Job { caller, command, asked: proof.map(Asked::Signed) }
+        let door = Some(*self.random.pick(Door::ALL)).filter(|_| caller != system());
+        Job { caller, command, asked: proof.map(Asked::Signed), door }
     }
 }
 

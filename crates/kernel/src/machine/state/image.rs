@@ -119,6 +119,7 @@ impl State {
 
     /// Rebuilds the state from its serialized form.
     pub fn from_image(image: Image) -> Result<Self, ApplyError> {
+        let (commons, earlier) = Commons::from_image(image.commons);
         let mut state = State {
             project: image.project,
             clock: image.clock,
@@ -136,7 +137,7 @@ impl State {
             highway_by: image.highway_by,
             guarded: image.guarded.into_iter().collect(),
             shelves: image.shelves,
-            commons: Commons::from_image(image.commons),
+            commons,
             seq: image.seq,
             ..State::default()
         };
@@ -187,6 +188,7 @@ impl State {
             state.insert_lease(id, lease)?;
         }
         state.remember_all(image.memory);
+        state.take_over_earlier(earlier);
         Ok(state)
     }
 }

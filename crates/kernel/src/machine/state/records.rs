@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use crate::machine::state::{Deadline, State};
-use crate::model::knowledge::records::Memory;
+use crate::model::knowledge::records::{EARLIER_DECISIONS, Memory};
 use crate::model::knowledge::records::field::{Few, Step};
 use crate::model::knowledge::records::kind::{Kind, RecordId};
 use crate::model::knowledge::records::record::Record;
@@ -35,6 +35,7 @@ impl Record {
         self.version = self.version.saturating_add(1);
         (self.updated_at, self.updated_seq) = (entry.at, seq);
         self.updated_by = caused_by(entry);
+        self.last_door = entry.door;
     }
 
     /// The part of a task that only runs know of, to be changed.
@@ -61,6 +62,12 @@ impl Memory {
         if let Some(parent) = record.task().and_then(|part| part.parent) {
             self.below.remove(&(parent, id));
         }
+        if let Some(key) = &record.fields.key {
+            self.keyed.remove(&(id.kind, key.clone()));
+        }
+        if id.kind == Kind::Symbol {
+            self.symbols.remove(&(record.text.clone(), id.number));
+        }
     }
 
     fn list(&mut self, record: &Record) {
@@ -76,6 +83,12 @@ impl Memory {
         }
         if let Some(parent) = record.task().and_then(|part| part.parent) {
             self.below.insert((parent, id));
+        }
+        if let Some(key) = &record.fields.key {
+            self.keyed.insert((id.kind, key.clone()), id.number);
+        }
+        if id.kind == Kind::Symbol {
+            self.symbols.insert((record.text.clone(), id.number));
         }
     }
 }
@@ -100,7 +113,7 @@ impl State {
         let due = before.as_ref().and_then(|before| before.runs_out());
         self.reschedule(due, record.runs_out(), &Deadline::Memory(id));
         self.memory.list(&record);
-        if id.number < UNNUMBERED {
+        if id.number < EARLIER_DECISIONS.min(UNNUMBERED) {
             let last = self.memory.numbers.get(&id.kind).copied().unwrap_or_default();
             self.memory.numbers.insert(id.kind, last.max(id.number));
         }

@@ -27,6 +27,7 @@ use crate::protocol::refusal::{AuthenticationFailed, Record, Refusal, RefusalKin
 use crate::protocol::reply::Reply;
 use crate::registry::apply_error::ApplyError;
 use crate::registry::rule::Rule;
+use crate::values::door::Door;
 use crate::values::id::{EntryId, EnvelopeId, IdKind, Mint, WorkspaceId};
 use crate::values::principal::{Actor, Caller, Principal};
 use crate::values::stream::Stream;
@@ -124,6 +125,8 @@ pub struct Transaction<'m> {
     pub(crate) cause: Option<EntryId>,
     /// Whether a command that waited at a gate is carried out; its caller was checked before.
     pub(crate) released: bool,
+    /// The way in of the request that is decided.
+    pub(crate) door: Option<Door>,
     /// The recorded entries that are decided again, in an audit.
     on_record: Option<OnRecord<'m>>,
 }
@@ -145,7 +148,7 @@ impl<'m> Transaction<'m> {
         let made = Vec::new();
         let (carrier, surroundings, seal, cause) = (None, None, None, None);
         let mechanisms = &[Mechanism::AccessControl];
-        let (released, on_record) = (false, None);
+        let (released, door, on_record) = (false, None, None);
         Transaction {
             base,
             state,
@@ -158,6 +161,7 @@ impl<'m> Transaction<'m> {
             made,
             cause,
             released,
+            door,
             on_record,
         }
     }
@@ -184,6 +188,11 @@ impl<'m> Transaction<'m> {
     #[must_use]
     pub fn within(self, surroundings: &'m dyn Surroundings) -> Self {
         Transaction { surroundings: Some(surroundings), ..self }
+    }
+
+    /// Says which way in the next command came through.
+    pub fn come_through(&mut self, door: Option<Door>) {
+        self.door = door;
     }
 
     /// The state as it is, if some workspace has a budget and it will be asked what changed.
@@ -465,7 +474,10 @@ impl<'m> Transaction<'m> {
         let at = self.stamp();
         let entry = match self.recorded(&draft, at) {
             Some(recorded) => recorded,
-            None => Stamped { id: self.mint.mint(IdKind::Entry, at).into(), at, draft },
+            None => {
+                let (id, door) = (self.mint.mint(IdKind::Entry, at).into(), self.door);
+                Stamped { id, at, door, draft }
+            }
         };
         self.state.apply(&entry)?;
         self.made.push(entry);

@@ -70,7 +70,8 @@ impl<'m> Transaction<'m> {
     /// The recorded entry that equals a draft made now, if there is one at this place.
     pub(crate) fn recorded(&self, draft: &Draft, at: Timestamp) -> Option<Stamped> {
         let recorded = self.rest().first().filter(|recorded| recorded.at == at)?;
-        is_same(draft, &recorded.draft).then(|| recorded.clone())
+        let same = is_same(draft, &recorded.draft) && recorded.door == self.door;
+        same.then(|| recorded.clone())
     }
 
     /// The id that was minted at this place the first time.

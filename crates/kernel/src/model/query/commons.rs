@@ -1,6 +1,6 @@
 //! Queries about the blackboard.
 
-use crate::model::knowledge::blackboard::Commons;
+use crate::model::knowledge::blackboard::Blackboard;
 use crate::model::knowledge::blackboard::view::{CommonsAnswer, DepsView, OfHandles};
 use crate::model::query::{Answer, Query};
 use crate::values::label::Handle;
@@ -10,7 +10,7 @@ fn found(answer: Option<CommonsAnswer>, missing: impl FnOnce() -> String) -> Ans
 }
 
 /// Answers a query about the blackboard.
-pub(crate) fn answer(commons: &Commons, query: &Query) -> Answer {
+pub(crate) fn answer(commons: Blackboard<'_>, query: &Query) -> Answer {
     use CommonsAnswer as A;
     Answer::Commons(match query {
         Query::SymbolGet(of) => {
@@ -44,16 +44,12 @@ pub(crate) fn answer(commons: &Commons, query: &Query) -> Answer {
     })
 }
 
-fn capsule(commons: &Commons, id: &Handle) -> Answer {
-    let hydrated = commons.capsule(id).map(|own| {
-        CommonsAnswer::Capsule(Box::new(
-            crate::model::knowledge::blackboard::view::CapsuleView::of(id, own),
-        ))
-    });
-    found(hydrated, || format!("no capsule: {id}"))
+fn capsule(commons: Blackboard<'_>, id: &Handle) -> Answer {
+    let known = commons.capsule(id).map(|own| CommonsAnswer::Capsule(Box::new(own)));
+    found(known, || format!("no capsule: {id}"))
 }
 
-fn deps(commons: &Commons, of: &OfHandles) -> DepsView {
+fn deps(commons: Blackboard<'_>, of: &OfHandles) -> DepsView {
     let found = commons.closure(&of.ids);
     DepsView { ids: found.ids, missing: found.missing, unknown: found.unknown }
 }

@@ -32,6 +32,7 @@ use crate::model::runs::{
 use crate::protocol::refusal;
 use crate::registry::kind::Kind;
 use crate::values::content::Blob;
+use crate::values::door::Door;
 use crate::values::id::{EntryId, WorkspaceId};
 use crate::values::principal::Actor;
 use crate::values::stream::Stream;
@@ -285,6 +286,9 @@ pub struct Stamped {
     pub id: EntryId,
     /// When it happened.
     pub at: Timestamp,
+    /// The way in of the request that led to it; none for what fell due, and for what the runtime
+    /// asked for.
+    pub door: Option<Door>,
     /// The event and its surroundings.
     pub draft: Draft,
 }

@@ -5,7 +5,8 @@ use serde::Deserialize;
 use serde::Serialize;
 use std::collections::BTreeSet;
 
-use crate::model::knowledge::blackboard::{Commons, Mark};
+use crate::model::knowledge::blackboard::Blackboard;
+use crate::model::knowledge::records::{Kind, Record};
 use crate::values::label::Handle;
 use crate::values::text::Text;
 
@@ -23,23 +24,6 @@ pub const DEPENDS_MAX: usize = 32;
 
 /// A field of a capsule.
 pub type Field = Text<1000>;
-
-/// A capsule.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Capsule {
-    /// The change.
-    pub what: Field,
-    /// The place of the change.
-    pub place: Option<Field>,
-    /// The decision that was made.
-    pub decision: Option<Field>,
-    /// A warning to readers.
-    pub gotcha: Option<Field>,
-    /// The capsules it depends on.
-    pub depends: Vec<Handle>,
-    /// Who wrote it last, and when.
-    pub written: Mark,
-}
 
 /// `capsule.write` and `capsule.written`: writes a capsule, or overwrites it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -71,13 +55,6 @@ impl Write {
     }
 }
 
-impl Capsule {
-    /// The number of lines in its written form.
-    pub fn lines(&self) -> usize {
-        lines([Some(&self.what), self.place.as_ref(), self.decision.as_ref(), self.gotcha.as_ref()])
-    }
-}
-
 pub(crate) fn lines(fields: [Option<&Field>; 4]) -> usize {
     let of = |field: &Field| 1 + field.as_str().matches('\n').count();
     FRAME_LINES + fields.into_iter().flatten().map(of).sum::<usize>()
@@ -94,24 +71,35 @@ pub struct Closure {
     pub unknown: Vec<Handle>,
 }
 
-impl Commons {
-    /// A capsule by its id.
-    pub fn capsule(&self, id: &Handle) -> Option<&Capsule> {
-        self.capsules.get(id).map(AsRef::as_ref)
+/// The number of lines of the record of a capsule in its written form.
+pub(crate) fn lines_of(record: &Record) -> usize {
+    let (what, fields) = (Text::lossy(record.text.as_str()), &record.fields);
+    lines([Some(&what), fields.place.as_ref(), fields.decision.as_ref(), fields.gotcha.as_ref()])
+}
+
+impl<'a> Blackboard<'a> {
+    /// The record of a capsule by its id.
+    pub(crate) fn capsule_record(self, id: &Handle) -> Option<&'a Record> {
+        self.memory.with_key(Kind::Capsule, id.as_str()).map(AsRef::as_ref)
+    }
+
+    /// The capsules that a capsule depends on; none if it does not exist.
+    fn depends(self, id: &Handle) -> &'a [Handle] {
+        self.capsule_record(id).map_or(&[], |own| own.fields.depends.as_slice())
     }
 
     /// The first of `depends` that depends on `id`, directly or indirectly: the dependency would be
     /// a cycle.
-    pub(crate) fn leads_back<'d>(&self, id: &Handle, depends: &'d [Handle]) -> Option<&'d Handle> {
+    pub(crate) fn leads_back<'d>(self, id: &Handle, depends: &'d [Handle]) -> Option<&'d Handle> {
         let mut seen: BTreeSet<&Handle> = BTreeSet::new();
         depends.iter().find(|first| {
-            let mut open = vec![*first];
+            let mut open: Vec<&Handle> = vec![*first];
             while let Some(next) = open.pop() {
                 if next == id {
                     return true;
                 }
                 if seen.insert(next) {
-                    open.extend(self.capsules.get(next).iter().flat_map(|own| &own.depends));
+                    open.extend(self.depends(next));
                 }
             }
             false
@@ -119,28 +107,28 @@ impl Commons {
     }
 
     /// Collects capsules and all their dependencies, each after everything it depends on.
-    pub fn closure(&self, asked: &[Handle]) -> Closure {
+    pub fn closure(self, asked: &[Handle]) -> Closure {
         let mut closure = Closure::default();
         let mut seen: BTreeSet<&Handle> = BTreeSet::new();
         for first in asked {
-            if !self.capsules.contains_key(first) {
+            if self.capsule_record(first).is_none() {
                 if seen.insert(first) {
                     closure.unknown.push(first.clone());
                 }
                 continue;
             }
             // A capsule is visited twice: when it is met, and when all its dependencies are done.
-            let mut open = vec![(first, false)];
+            let mut open: Vec<(&Handle, bool)> = vec![(first, false)];
             while let Some((id, done)) = open.pop() {
                 if done {
                     closure.ids.push(id.clone());
                 } else if seen.insert(id) {
-                    let Some(own) = self.capsules.get(id) else {
+                    if self.capsule_record(id).is_none() {
                         closure.missing.push(id.clone());
                         continue;
-                    };
+                    }
                     open.push((id, true));
-                    open.extend(own.depends.iter().rev().map(|below| (below, false)));
+                    open.extend(self.depends(id).iter().rev().map(|below| (below, false)));
                 }
             }
         }

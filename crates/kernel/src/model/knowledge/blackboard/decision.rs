@@ -4,32 +4,23 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde::Serialize;
 
-use crate::model::knowledge::blackboard::Mark;
+use crate::model::knowledge::records::kind::RecordId;
+use crate::model::knowledge::records::record;
 use crate::values::label::{Handle, Label};
 use crate::values::principal::Principal;
 use crate::values::text::Text;
 
-/// The number of newest decisions kept in the state; the trail has all of them.
-pub const DECISIONS_KEPT: usize = 1_000;
+/// The number of newest decisions that are listed; the records have all of them.
+pub const DECISIONS_LISTED: usize = 1_000;
+
+/// The longest title, in bytes.
+const TITLE_BYTES_MAX: usize = 200;
 
 /// The title of a decision or a dispute.
-pub type Title = Text<200>;
+pub type Title = Text<TITLE_BYTES_MAX>;
 
 /// The decision and its rationale.
 pub type Body = Text<8000>;
-
-/// An entry of the decision log.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Decision {
-    /// The title.
-    pub title: Title,
-    /// The decision and its rationale.
-    pub body: Body,
-    /// The dispute it reports, if it does.
-    pub dispute: Option<Handle>,
-    /// Who wrote it, and when.
-    pub written: Mark,
-}
 
 /// `decision.append`: appends to the decision log.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -55,9 +46,31 @@ pub struct Appended {
     /// The dispute it reports, if it does.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub dispute: Option<Handle>,
+    /// The record it became; entries of earlier builds do not name it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub id: Option<RecordId>,
     /// The title.
     pub title: Title,
     /// The name of the server it came through.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub via: Option<Label>,
+}
+
+/// The text of the record of a decision: its title on the first line, a blank line, and the rest.
+pub(crate) fn text(title: &Title, body: &Body) -> record::Body {
+    let title = title.as_str().split_whitespace().collect::<Vec<&str>>().join(" ");
+    Text::lossy(&format!("{title}\n\n{body}"))
+}
+
+/// The title and the rest of the text of a decision, whichever way it was written. A text without
+/// a title of its own is its own body.
+pub fn parts(text: &str) -> (Title, String) {
+    let first = text.trim_start().lines().next().unwrap_or_default().trim();
+    let rest = text.split_once("\n\n").filter(|(title, _)| title.trim() == first);
+    match rest {
+        Some((_, rest)) if first.len() <= TITLE_BYTES_MAX && !rest.trim().is_empty() => {
+            (Text::lossy(first), rest.to_owned())
+        }
+        _ => (Text::lossy(first), text.to_owned()),
+    }
 }

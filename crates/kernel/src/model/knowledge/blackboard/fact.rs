@@ -4,7 +4,6 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde::Serialize;
 
-use crate::model::knowledge::blackboard::Mark;
 use crate::values::label::Label;
 use crate::values::text::Text;
 
@@ -13,15 +12,6 @@ pub const FACTS_MAX: usize = 10_000;
 
 /// The value of a fact.
 pub type Value = Text<4000>;
-
-/// A fact.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Fact {
-    /// The value.
-    pub value: Value,
-    /// Who set it last, and when.
-    pub set: Mark,
-}
 
 /// `fact.set` and its event: sets a fact.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

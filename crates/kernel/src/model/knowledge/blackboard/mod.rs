@@ -1,12 +1,15 @@
-//! The blackboard: symbols, facts, capsules, decisions, disputes and the token ledger.
+//! The blackboard: the words of the frugal dialect for shared knowledge.
+//!
+//! Symbols, facts, capsules and decisions are records like those of the memory, kept in the one
+//! table of records; [`Blackboard`] shows them. Disputes and the token ledger are kept here.
 
 pub(crate) mod capsule;
 pub(crate) mod decision;
 pub(crate) mod dispute;
+pub(crate) mod earlier;
 pub(crate) mod fact;
 pub(crate) mod ledger;
 pub(crate) mod message;
-pub(crate) mod shelf;
 pub(crate) mod symbol;
 pub(crate) mod view;
 
@@ -15,13 +18,10 @@ use serde::Deserialize;
 use serde::Serialize;
 use std::sync::Arc;
 
-use crate::model::knowledge::blackboard::capsule::Capsule;
-use crate::model::knowledge::blackboard::decision::Decision;
 use crate::model::knowledge::blackboard::dispute::Dispute;
-use crate::model::knowledge::blackboard::fact::Fact;
+use crate::model::knowledge::blackboard::earlier::Earlier;
 use crate::model::knowledge::blackboard::ledger::Ledger;
-use crate::model::knowledge::blackboard::shelf::Shelf;
-use crate::model::knowledge::blackboard::symbol::{Symbol, Symbols};
+use crate::model::knowledge::records::Memory;
 use crate::values::principal::Principal;
 use crate::values::time::Timestamp;
 
@@ -29,18 +29,20 @@ pub use crate::values::label::Handle;
 pub use crate::values::label::Label;
 pub use crate::values::label::LabelError;
 
-/// The current content of the blackboard.
+/// The part of the blackboard that is not kept as records.
 #[derive(Clone, Debug, Default)]
 pub struct Commons {
-    pub(crate) symbols: Symbols,
-    pub(crate) facts: Shelf<Label, Fact>,
-    pub(crate) capsules: OrdMap<Handle, Arc<Capsule>>,
-    /// The newest decisions, by number.
-    pub(crate) decisions: OrdMap<u64, Arc<Decision>>,
-    /// The number of decisions ever made.
+    /// The number of decisions whose entries do not name their records.
     pub(crate) decided: u64,
     pub(crate) disputes: OrdMap<Handle, Arc<Dispute>>,
     pub(crate) ledger: Ledger,
+}
+
+/// Read access to the whole blackboard, records included.
+#[derive(Clone, Copy, Debug)]
+pub struct Blackboard<'a> {
+    pub(crate) commons: &'a Commons,
+    pub(crate) memory: &'a Memory,
 }
 
 /// The author and time of a write.
@@ -52,13 +54,18 @@ pub struct Mark {
     pub by: Principal,
 }
 
-/// The serialized form of the blackboard: plain lists.
+/// The serialized form of the blackboard: plain lists. The first four are what earlier builds kept
+/// beside the records; they are read and no longer written.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CommonsImage {
-    symbols: Vec<(u64, Label, Symbol)>,
-    facts: Vec<(u64, Label, Fact)>,
-    capsules: Vec<(Handle, Capsule)>,
-    decisions: Vec<(u64, Decision)>,
+    #[serde(default)]
+    symbols: Vec<(u64, Label, earlier::Valued)>,
+    #[serde(default)]
+    facts: Vec<(u64, Label, earlier::Valued)>,
+    #[serde(default)]
+    capsules: Vec<(Handle, earlier::Capsule)>,
+    #[serde(default)]
+    decisions: Vec<(u64, earlier::Decision)>,
     decided: u64,
     disputes: Vec<(Handle, Dispute)>,
     ledger: Ledger,
@@ -70,34 +77,26 @@ impl Commons {
             map.iter().map(|(key, value)| (key.clone(), V::clone(value))).collect()
         }
         CommonsImage {
-            symbols: self.symbols.shelf().image(),
-            facts: self.facts.image(),
-            capsules: list(&self.capsules),
-            decisions: list(&self.decisions),
             decided: self.decided,
             disputes: list(&self.disputes),
             ledger: self.ledger.clone(),
+            ..CommonsImage::default()
         }
     }
 
-    pub(crate) fn from_image(image: CommonsImage) -> Self {
+    /// The blackboard of an image, and what earlier builds kept beside the records.
+    pub(crate) fn from_image(image: CommonsImage) -> (Self, Earlier) {
         fn map<K: Clone + Ord, V: Clone>(list: Vec<(K, V)>) -> OrdMap<K, Arc<V>> {
             list.into_iter().map(|(key, value)| (key, Arc::new(value))).collect()
         }
-        Commons {
-            symbols: Symbols::from_image(image.symbols),
-            facts: Shelf::from_image(image.facts),
-            capsules: map(image.capsules),
-            decisions: map(image.decisions),
-            decided: image.decided,
-            disputes: map(image.disputes),
-            ledger: image.ledger,
-        }
+        let commons =
+            Commons { decided: image.decided, disputes: map(image.disputes), ledger: image.ledger };
+        let CommonsImage { symbols, facts, capsules, decisions, .. } = image;
+        (commons, Earlier { symbols, facts, capsules, decisions })
     }
 
     /// The number of items, for statistics.
     pub(crate) fn size(&self) -> usize {
-        let written = self.symbols.shelf().len() + self.facts.len() + self.capsules.len();
-        written + self.decisions.len() + self.disputes.len() + self.ledger.size()
+        self.disputes.len() + self.ledger.size()
     }
 }

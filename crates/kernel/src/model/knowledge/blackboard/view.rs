@@ -4,16 +4,15 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde::Serialize;
 
-use crate::model::knowledge::blackboard::capsule::Capsule;
-use crate::model::knowledge::blackboard::decision::Decision;
+use crate::model::knowledge::blackboard::decision::{self, DECISIONS_LISTED};
 use crate::model::knowledge::blackboard::dispute::Dispute;
-use crate::model::knowledge::blackboard::fact::Fact;
 use crate::model::knowledge::blackboard::ledger::{By, Sum};
-use crate::model::knowledge::blackboard::symbol::Symbol;
-use crate::model::knowledge::blackboard::{Commons, capsule, dispute, fact, symbol};
+use crate::model::knowledge::blackboard::{Blackboard, capsule, dispute, fact, symbol};
+use crate::model::knowledge::records::{Body, Kind, Record, Status};
 use crate::surfaces::Surface;
 use crate::values::label::{Handle, Label};
 use crate::values::principal::Principal;
+use crate::values::text::Text;
 use crate::values::time::Timestamp;
 
 /// The reply to a blackboard command.
@@ -57,9 +56,9 @@ pub struct SymbolView {
 }
 
 impl SymbolView {
-    pub(crate) fn of(id: &Label, own: &Symbol) -> Self {
-        let (set_at, set_by) = (own.set.at, own.set.by.clone());
-        SymbolView { id: id.clone(), value: own.value.clone(), set_at, set_by }
+    pub(crate) fn of(own: &Record) -> Option<Self> {
+        let (id, value) = (own.fields.key.clone()?, Text::lossy(own.text.as_str()));
+        Some(SymbolView { id, value, set_at: own.updated_at, set_by: own.updated_by.clone() })
     }
 }
 
@@ -77,9 +76,9 @@ pub struct FactView {
 }
 
 impl FactView {
-    pub(crate) fn of(key: &Label, own: &Fact) -> Self {
-        let (set_at, set_by) = (own.set.at, own.set.by.clone());
-        FactView { key: key.clone(), value: own.value.clone(), set_at, set_by }
+    pub(crate) fn of(own: &Record) -> Option<Self> {
+        let (key, value) = (own.fields.key.clone()?, Text::lossy(own.text.as_str()));
+        Some(FactView { key, value, set_at: own.updated_at, set_by: own.updated_by.clone() })
     }
 }
 
@@ -110,26 +109,27 @@ pub struct CapsuleView {
 }
 
 impl CapsuleView {
-    pub(crate) fn of(id: &Handle, own: &Capsule) -> Self {
+    pub(crate) fn of(own: &Record) -> Option<Self> {
         let text = |field: &Option<capsule::Field>| field.as_ref().map(ToString::to_string);
-        CapsuleView {
-            id: id.clone(),
-            what: own.what.to_string(),
-            place: text(&own.place),
-            decision: text(&own.decision),
-            gotcha: text(&own.gotcha),
-            depends: own.depends.clone(),
-            lines: own.lines(),
-            written_at: own.written.at,
-            written_by: own.written.by.clone(),
-        }
+        let fields = &own.fields;
+        Some(CapsuleView {
+            id: Handle::new(fields.key.as_ref()?.as_str()).ok()?,
+            what: own.text.to_string(),
+            place: text(&fields.place),
+            decision: text(&fields.decision),
+            gotcha: text(&fields.gotcha),
+            depends: fields.depends.to_vec(),
+            lines: capsule::lines_of(own),
+            written_at: own.updated_at,
+            written_by: own.updated_by.clone(),
+        })
     }
 }
 
-/// An entry of the decision log.
+/// A decision that stands: an approved one, whichever way it was made.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct DecisionView {
-    /// Its number, from 1.
+    /// The number of its record, from 1.
     pub number: u64,
     /// The title.
     pub title: String,
@@ -138,21 +138,22 @@ pub struct DecisionView {
     /// The dispute it reports, if it does.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub dispute: Option<Handle>,
-    /// When it was appended.
+    /// When it was decided.
     pub at: Timestamp,
     /// The author.
     pub by: Principal,
 }
 
 impl DecisionView {
-    pub(crate) fn of(number: u64, own: &Decision) -> Self {
+    pub(crate) fn of(own: &Record) -> Self {
+        let (title, body) = decision::parts(own.text.as_str());
         DecisionView {
-            number,
-            title: own.title.to_string(),
-            body: own.body.to_string(),
-            dispute: own.dispute.clone(),
-            at: own.written.at,
-            by: own.written.by.clone(),
+            number: own.id.number,
+            title: title.to_string(),
+            body,
+            dispute: own.fields.dispute.clone(),
+            at: own.since(),
+            by: own.author.clone(),
         }
     }
 }
@@ -399,92 +400,108 @@ pub enum CommonsAnswer {
     Delta(Vec<DeltaView>),
 }
 
-/// Read access to the whole blackboard.
-impl Commons {
+/// The views. Facts, symbols, capsules and decisions are records.
+impl<'a> Blackboard<'a> {
     /// A symbol by its id.
-    pub fn symbol(&self, id: &Label) -> Option<SymbolView> {
-        self.symbols.shelf().get(id).map(|own| SymbolView::of(id, own))
+    pub fn symbol(self, id: &Label) -> Option<SymbolView> {
+        SymbolView::of(self.memory.with_key(Kind::Symbol, id.as_str())?)
     }
 
     /// The first symbol that stands for a value.
-    pub fn symbol_for(&self, value: &symbol::Value) -> Option<SymbolView> {
-        self.symbols.reverse(value).map(|(id, own)| SymbolView::of(id, own))
+    pub fn symbol_for(self, value: &symbol::Value) -> Option<SymbolView> {
+        let value: Body = Text::lossy(value.as_str());
+        let (found, number) = self.memory.symbols.range((value.clone(), 0)..).next()?;
+        let number = (*found == value).then_some(*number)?;
+        SymbolView::of(self.memory.record(Kind::Symbol.numbered(number))?)
     }
 
     /// The symbols, in the order in which they were first set.
-    pub fn symbols(&self) -> impl Iterator<Item = SymbolView> {
-        self.symbols.shelf().iter().map(|(id, own)| SymbolView::of(id, own))
+    pub fn symbols(self) -> impl Iterator<Item = SymbolView> + 'a {
+        self.memory.in_order(Kind::Symbol).filter_map(|own| SymbolView::of(own))
     }
 
     /// A fact by its key.
-    pub fn fact(&self, key: &Label) -> Option<FactView> {
-        self.facts.get(key).map(|own| FactView::of(key, own))
+    pub fn fact(self, key: &Label) -> Option<FactView> {
+        FactView::of(self.memory.with_key(Kind::Fact, key.as_str())?)
     }
 
     /// The facts, in the order in which they were first set.
-    pub fn facts(&self) -> impl Iterator<Item = FactView> {
-        self.facts.iter().map(|(key, own)| FactView::of(key, own))
+    pub fn facts(self) -> impl Iterator<Item = FactView> + 'a {
+        self.memory.in_order(Kind::Fact).filter_map(|own| FactView::of(own))
+    }
+
+    /// A capsule by its id.
+    pub fn capsule(self, id: &Handle) -> Option<CapsuleView> {
+        CapsuleView::of(self.capsule_record(id)?)
     }
 
     /// The capsules, sorted by id.
-    pub fn capsules(&self) -> impl Iterator<Item = CapsuleView> {
-        self.capsules.iter().map(|(id, own)| CapsuleView::of(id, own))
+    pub fn capsules(self) -> impl Iterator<Item = CapsuleView> {
+        let all = self.memory.in_order(Kind::Capsule).filter_map(|own| CapsuleView::of(own));
+        let mut all: Vec<CapsuleView> = all.collect();
+        all.sort_by(|one, other| one.id.cmp(&other.id));
+        all.into_iter()
     }
 
     /// Returns capsules with all their dependencies, in dependency order.
-    pub fn hydrate(&self, ids: &[Handle]) -> HydratedView {
+    pub fn hydrate(self, ids: &[Handle]) -> HydratedView {
         let found = self.closure(ids);
-        let known = found.ids.iter().filter_map(|id| self.capsule(id).map(|own| (id, own)));
-        let capsules = known.map(|(id, own)| CapsuleView::of(id, own)).collect();
+        let capsules = found.ids.iter().filter_map(|id| self.capsule(id)).collect();
         HydratedView { capsules, missing: found.missing, unknown: found.unknown }
     }
 
-    /// The newest decisions, oldest of them first.
-    pub fn decisions(&self) -> impl DoubleEndedIterator<Item = DecisionView> {
-        self.decisions.iter().map(|(number, own)| DecisionView::of(*number, own))
-    }
-
-    /// A decision by its number.
-    pub fn decision(&self, number: u64) -> Option<DecisionView> {
-        self.decisions.get(&number).map(|own| DecisionView::of(number, own))
+    /// The newest decisions that stand, oldest of them first: approved ones, whichever way they
+    /// were made.
+    pub fn decisions(self) -> impl DoubleEndedIterator<Item = DecisionView> {
+        let all = self.memory.in_order(Kind::Decision);
+        let mut all: Vec<&Record> =
+            all.map(AsRef::as_ref).filter(|own| own.status == Status::Approved).collect();
+        all.sort_by_key(|own| (own.since(), own.id.number));
+        let older = all.len().saturating_sub(DECISIONS_LISTED);
+        let views: Vec<DecisionView> =
+            all[older..].iter().map(|own| DecisionView::of(own)).collect();
+        views.into_iter()
     }
 
     /// A dispute by its id.
-    pub fn dispute(&self, id: &Handle) -> Option<DisputeView> {
-        self.disputes.get(id).map(|own| DisputeView::of(id, own))
+    pub fn dispute(self, id: &Handle) -> Option<DisputeView> {
+        self.commons.disputes.get(id).map(|own| DisputeView::of(id, own))
     }
 
     /// The disputes, oldest first.
-    pub fn disputes(&self) -> Vec<DisputeView> {
-        let all = self.disputes.iter().map(|(id, own)| DisputeView::of(id, own));
+    pub fn disputes(self) -> Vec<DisputeView> {
+        let all = self.commons.disputes.iter().map(|(id, own)| DisputeView::of(id, own));
         let mut views: Vec<DisputeView> = all.collect();
         views.sort_by_key(|view| view.raised_at);
         views
     }
 
     /// The tokens logged, by one grouping.
-    pub fn report(&self, by: By) -> ReportView {
-        let rows = self.ledger.by(by).iter().map(|(name, sum)| SumView::of(name, *sum)).collect();
-        let Sum { tokens, counted, messages, .. } = self.ledger.all();
+    pub fn report(self, by: By) -> ReportView {
+        let rows =
+            self.commons.ledger.by(by).iter().map(|(name, sum)| SumView::of(name, *sum)).collect();
+        let Sum { tokens, counted, messages, .. } = self.commons.ledger.all();
         let reported = tokens.saturating_sub(counted);
         ReportView { by, rows, total: TotalView { tokens, counted, reported, messages } }
     }
 
     /// Tokens compared with baselines: of one role, or of all roles that have a baseline.
-    pub fn delta(&self, role: Option<&Label>) -> Vec<DeltaView> {
+    pub fn delta(self, role: Option<&Label>) -> Vec<DeltaView> {
         let of = |role: &Label, baseline| {
-            let sum = self.ledger.by(By::Role).get(role).copied().unwrap_or_default();
+            let sum = self.commons.ledger.by(By::Role).get(role).copied().unwrap_or_default();
             DeltaView { role: role.clone(), baseline, measured: sum.tokens, tools: sum.tools }
         };
         match role {
-            Some(role) => vec![of(role, self.ledger.baseline(role))],
-            None => self.ledger.baselines().map(|(role, own)| of(role, Some(own))).collect(),
+            Some(role) => vec![of(role, self.commons.ledger.baseline(role))],
+            None => {
+                self.commons.ledger.baselines().map(|(role, own)| of(role, Some(own))).collect()
+            }
         }
     }
 
     /// The baselines of roles.
-    pub fn baselines(&self) -> Vec<BaselineView> {
-        let all = self.ledger.baselines();
+    pub fn baselines(self) -> Vec<BaselineView> {
+        let all = self.commons.ledger.baselines();
         all.map(|(role, tokens)| BaselineView { role: role.clone(), tokens }).collect()
     }
 }

@@ -4,6 +4,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde::Serialize;
 
+use crate::model::knowledge::blackboard::decision::Title;
 use crate::model::knowledge::records::effect::Effect;
 use crate::model::knowledge::records::kind::RecordId;
 use crate::values::idempotency::Mark;
@@ -41,6 +42,9 @@ pub struct Archived {
     /// The idempotency mark of the request.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub request: Option<Mark>,
+    /// The title of an approved decision, which no longer stands.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub withdrawn: Option<Title>,
 }
 
 /// `memory.expired`: a record reached its expiry time.

@@ -18,7 +18,7 @@ use crate::model::knowledge::records::vocabulary::{
 use crate::model::leasing::lease::Ttl;
 use crate::model::leasing::lease::surfaces::Surfaces;
 use crate::model::runs::task::graph::DEPENDENCIES_MAX;
-use crate::values::label::Label;
+use crate::values::label::{Handle, Label};
 use crate::values::name::AgentName;
 use crate::values::principal::Principal;
 use crate::values::string_newtype::{inline_schema, serde_as_text};
@@ -316,6 +316,11 @@ macro_rules! fields {
                 $( if !other.$name.is_unset() { self.$name = other.$name.clone(); } )*
             }
 
+            /// Whether another has every field that is set here, with the same value.
+            pub fn is_said_by(&self, other: &Fields) -> bool {
+                $( (self.$name.is_unset() || self.$name == other.$name) && )* true
+            }
+
             /// Unsets a field.
             pub(crate) fn clear(&mut self, name: &str) {
                 match name {
@@ -354,6 +359,10 @@ fields! {
     contract "contract": Option<Arc<Contract>>;
     /// The terms of the lease it is worked on under; written by the kernel.
     covers "covers": Option<Arc<Cover>>;
+    /// The decision that a capsule reports.
+    decision "decision": Option<Text<1000>>;
+    /// The capsules that a capsule depends on; they need not exist yet.
+    depends "depends": Few<Handle, 32>;
     /// The plans that must be done before.
     depends_on "depends_on": Few<RecordId, DEPENDENCIES_MAX>;
     /// The changes as a diff.
@@ -361,6 +370,8 @@ fields! {
     /// The principal who dispatched the work; written by the kernel.
     #[schemars(with = "Option<String>")]
     dispatcher "dispatcher": Option<Principal>;
+    /// The dispute that the decision reports; written by the kernel.
+    dispute "dispute": Option<Handle>;
     /// The error message.
     error_message "error_message": Option<Text<4000>>;
     /// Estimated effort, in minutes.
@@ -369,12 +380,16 @@ fields! {
     expires_at "expires_at": Option<Timestamp>;
     /// The sender: always the author; any other value is refused.
     from "from": Option<Label>;
+    /// The warning of a capsule to its readers.
+    gotcha "gotcha": Option<Text<1000>>;
     /// How long a working agent may go without a heartbeat, in seconds (default 1800).
     heartbeat_ttl_secs "heartbeat_ttl_secs": Option<u32>;
     /// The plans of a sequence.
     items "items": Few<Item, 256>;
     /// The number of the round.
     iteration "iteration": Option<u32>;
+    /// The key of a fact, or the id of a symbol or a capsule; unique among its kind.
+    key "key": Option<Label>;
     /// The lane.
     lane "lane": Option<Label>;
     /// The time of the agent's last heartbeat; written by the kernel.
@@ -451,8 +466,23 @@ fields! {
     verify_cmd "verify_cmd": Option<Text<1000>>;
     /// The visibility (default shared).
     visibility "visibility": Option<Visibility>;
+    /// The place of the change that a capsule reports.
+    place "where": Option<Text<1000>>;
     /// The path of the worktree.
     worktree_path "worktree_path": Option<Text<1000>>;
+}
+
+impl Fields {
+    /// The same fields with some of them unset and others set.
+    #[must_use]
+    pub fn with(&self, clear: &[Label], set: &Fields) -> Fields {
+        let mut fields = self.clone();
+        for name in clear {
+            fields.clear(name.as_str());
+        }
+        fields.take_over(set);
+        fields
+    }
 }
 
 /// The fields that only the kernel writes.
@@ -461,6 +491,7 @@ pub const WRITTEN_BY_KERNEL: &[&str] = &[
     "completed_at",
     "covers",
     "dispatcher",
+    "dispute",
     "last_heartbeat_at",
     "merged_into",
     "promoted_to",

@@ -48,12 +48,40 @@ kinds! {
     Message "message" "msg";
     Sequence "sequence" "seq";
     Loop "loop" "lop";
+    Fact "fact" "fct";
+    Symbol "symbol" "sym";
+    Capsule "capsule" "cap";
 }
 
 impl Kind {
     /// Whether records of this kind are stored. A claim is not: it is a lease, shown like a record.
     pub const fn is_stored(self) -> bool {
         !matches!(self, Kind::Claim)
+    }
+
+    /// The id of a record of this kind.
+    pub(crate) const fn numbered(self, number: u64) -> RecordId {
+        RecordId { kind: self, number }
+    }
+
+    /// The command that writes records of this kind, if it is not `memory.create`.
+    pub const fn written_with(self) -> Option<&'static str> {
+        match self {
+            Kind::Claim => Some("lease.open"),
+            Kind::Fact => Some("fact.set"),
+            Kind::Symbol => Some("symbol.set"),
+            Kind::Capsule => Some("capsule.write"),
+            Kind::Constraint
+            | Kind::Decision
+            | Kind::Trap
+            | Kind::Plan
+            | Kind::Handoff
+            | Kind::Candidate
+            | Kind::Assignment
+            | Kind::Message
+            | Kind::Sequence
+            | Kind::Loop => None,
+        }
     }
 
     /// The indefinite article for its name.

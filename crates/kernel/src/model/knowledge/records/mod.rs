@@ -39,11 +39,16 @@ pub use crate::model::knowledge::records::effect::Effect;
 pub use crate::model::knowledge::records::field::Fields;
 pub use crate::model::knowledge::records::kind::Kind;
 pub use crate::model::knowledge::records::kind::RecordId;
+pub use crate::model::knowledge::records::record::Body;
 pub use crate::model::knowledge::records::record::Record;
 pub use crate::model::knowledge::records::vocabulary::Status;
 
 /// The most records in the state at a time.
 pub(crate) const RECORDS_MAX: usize = 250_000;
+
+/// Numbers from here on belong to decisions of earlier builds, whose entries name no record: below
+/// it, later entries of the same trails name numbers of their own.
+pub(crate) const EARLIER_DECISIONS: u64 = 1_000_000_000;
 
 /// All records, with indexes.
 #[derive(Clone, Debug, Default)]
@@ -64,6 +69,10 @@ pub struct Memory {
     /// Active assignments, by plan.
     pub(crate) at_work: OrdSet<(RecordId, RecordId)>,
     pub(crate) asked: OrdSet<(Timestamp, Principal, Label)>,
+    /// Facts, symbols and capsules, by their keys.
+    pub(crate) keyed: OrdMap<(Kind, Label), u64>,
+    /// Symbols, by the text they stand for.
+    pub(crate) symbols: OrdSet<(Body, u64)>,
 }
 
 /// The serialized form of the records: plain lists.
@@ -123,6 +132,19 @@ impl Memory {
         let all = self.newest.range(range);
         all.filter_map(move |key| self.records.get(&RecordId { kind, number: key.3 }))
             .map(AsRef::as_ref)
+    }
+
+    /// The record of a kind with this key: a fact, a symbol or a capsule.
+    pub fn with_key(&self, kind: Kind, key: &str) -> Option<&Arc<Record>> {
+        let key = (kind, Label::new(key).ok()?);
+        let number = *self.keyed.get(&key)?;
+        self.records.get(&RecordId { kind, number })
+    }
+
+    /// The records of a kind, in the order of their numbers.
+    pub(crate) fn in_order(&self, kind: Kind) -> impl DoubleEndedIterator<Item = &Arc<Record>> {
+        let of = |number| RecordId { kind, number };
+        self.records.range(of(0)..=of(u64::MAX)).map(|(_, own)| own)
     }
 
     /// The active assignments for a plan.

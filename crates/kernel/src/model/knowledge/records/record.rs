@@ -8,6 +8,7 @@ use crate::model::knowledge::records::field::Fields;
 use crate::model::knowledge::records::kind::{Kind, RecordId};
 use crate::model::knowledge::records::table::Table;
 use crate::model::knowledge::records::vocabulary::{Origin, Status, Visibility};
+use crate::values::door::Door;
 use crate::values::id::WorkspaceId;
 use crate::values::label::Label;
 use crate::values::name::AgentName;
@@ -128,6 +129,12 @@ pub struct Record {
     /// The session it was written in.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub session: Option<WorkspaceId>,
+    /// The way in that it came through.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub door: Option<Door>,
+    /// The way in that its last change came through, if it was changed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub last_door: Option<Door>,
     /// The provenance.
     pub provenance: Provenance,
     /// Further fields.

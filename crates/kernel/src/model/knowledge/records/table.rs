@@ -38,6 +38,7 @@ macro_rules! table {
     (
         $kind:ident $noun:literal
         states: [$($state:ident)+] begins: [$($initial:ident)+] by $event:ident
+        $( also: $more:ident by $cause:ident )?
         steps: { $( $from:ident => $($to:ident)|+, $step:ident, $by:literal; )* }
         ended: [$($ended:ident)*]
         aliases: [$($alias:literal $means:ident),*]
@@ -66,6 +67,14 @@ macro_rules! table {
                             by: "anybody",
                         },
                     )+
+                    $(
+                        Edge {
+                            from: None,
+                            to: Status::$more.as_str(),
+                            event: Event::$cause,
+                            by: "anybody",
+                        },
+                    )?
                     $( $(
                         Edge {
                             from: Some(Status::$from.as_str()),
@@ -97,6 +106,8 @@ const CONSTRAINT: Table = table! {
 const DECISION: Table = table! {
     Decision "decision"
     states: [Pending Approved Rejected Deferred] begins: [Pending] by MemoryCreated
+    // What is appended to the decision log was decided before.
+    also: Approved by DecisionAppended
     steps: {
         Pending => Approved | Rejected | Deferred, MemoryMoved, "anybody";
         Deferred => Approved | Rejected, MemoryMoved, "anybody";
@@ -320,14 +331,47 @@ const LOOP: Table = table! {
     updatable: ["artifacts" "scope" "stop_conditions"]
 };
 
+const FACT: Table = table! {
+    Fact "fact"
+    states: [Active] begins: [Active] by FactSet
+    steps: {}
+    ended: []
+    aliases: ["open" Active]
+    fields: ["key"]
+    required: ["key"]
+    updatable: []
+};
+
+const SYMBOL: Table = table! {
+    Symbol "symbol"
+    states: [Active] begins: [Active] by SymbolSet
+    steps: {}
+    ended: []
+    aliases: ["open" Active]
+    fields: ["key"]
+    required: ["key"]
+    updatable: []
+};
+
+const CAPSULE: Table = table! {
+    Capsule "capsule"
+    states: [Active] begins: [Active] by CapsuleWritten
+    steps: {}
+    ended: []
+    aliases: ["open" Active]
+    fields: ["decision" "depends" "gotcha" "key" "where"]
+    required: ["key"]
+    updatable: ["decision" "depends" "gotcha" "where"]
+};
+
 /// The tables of all kinds.
 pub const TABLES: &[Table] = &[
     CONSTRAINT, DECISION, TRAP, PLAN, CLAIM, HANDOFF, CANDIDATE, ASSIGNMENT, MESSAGE, SEQUENCE,
-    LOOP,
+    LOOP, FACT, SYMBOL, CAPSULE,
 ];
 
 /// The lifecycles of the kinds that are stored.
-pub(crate) const LIFECYCLES: [Lifecycle; 10] = [
+pub(crate) const LIFECYCLES: [Lifecycle; 13] = [
     CONSTRAINT.lifecycle,
     DECISION.lifecycle,
     TRAP.lifecycle,
@@ -338,6 +382,9 @@ pub(crate) const LIFECYCLES: [Lifecycle; 10] = [
     MESSAGE.lifecycle,
     SEQUENCE.lifecycle,
     LOOP.lifecycle,
+    FACT.lifecycle,
+    SYMBOL.lifecycle,
+    CAPSULE.lifecycle,
 ];
 
 impl Kind {
@@ -355,6 +402,9 @@ impl Kind {
             Kind::Message => &MESSAGE,
             Kind::Sequence => &SEQUENCE,
             Kind::Loop => &LOOP,
+            Kind::Fact => &FACT,
+            Kind::Symbol => &SYMBOL,
+            Kind::Capsule => &CAPSULE,
         }
     }
 }

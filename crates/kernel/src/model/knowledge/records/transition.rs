@@ -6,6 +6,7 @@ use serde::Serialize;
 
 use crate::model::knowledge::records::effect::Effect;
 use crate::model::knowledge::records::kind::RecordId;
+use crate::model::knowledge::records::record::Body;
 use crate::model::knowledge::records::vocabulary::Status;
 use crate::values::idempotency::Mark;
 use crate::values::label::Label;
@@ -99,6 +100,9 @@ pub struct Moved {
     /// The claim for the plan that is released along with it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub claim: Option<RecordId>,
+    /// The text of the decision that it approves.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub decided: Option<Body>,
     /// The side effects.
     pub effects: Vec<Effect>,
     /// Whether the transition was forced.

@@ -48,6 +48,9 @@ pub struct Updated {
     /// Whether this completes the plan, since all its steps are done.
     #[serde(default, skip_serializing_if = "crate::model::knowledge::records::create::is_default")]
     pub completed: bool,
+    /// The text that an approved decision has now.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub decided: Option<Body>,
     /// The side effects.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub effects: Vec<Effect>,

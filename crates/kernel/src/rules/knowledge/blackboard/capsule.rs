@@ -3,20 +3,22 @@
 //! A capsule names the ones it depends on. Cycles are refused, so there is always an order in which
 //! each comes after its dependencies.
 
-use std::sync::Arc;
-
 use crate::machine::state::State;
 use crate::machine::transaction::{DecisionError, Transaction};
-use crate::model::knowledge::blackboard::view::{CapsuleView, CommonsReply};
-use crate::model::knowledge::blackboard::{Commons, Mark};
+use crate::model::knowledge::blackboard::view::CommonsReply;
+use crate::model::knowledge::records::field::Few;
+use crate::model::knowledge::records::{Fields, Kind};
 use crate::protocol::event::{Event, Stamped};
 use crate::protocol::refusal::Refusal;
 use crate::protocol::reply::Reply;
 use crate::registry::apply_error::ApplyError;
 use crate::registry::rule::Rule;
 use crate::rules::knowledge::blackboard::{record, room, said};
+use crate::rules::knowledge::records::keyed;
 use crate::rules::runs::task::graph::once_each;
+use crate::values::label::Label;
 use crate::values::principal::Caller;
+use crate::values::text::Text;
 
 pub use crate::model::knowledge::blackboard::capsule::*;
 
@@ -26,16 +28,15 @@ pub(crate) fn decide_write(
     args: &Write,
 ) -> Result<Reply, DecisionError> {
     let args = Write { depends: once_each(&args.depends), ..args.clone() };
-    check(&tx.state().commons, &args)?;
+    check(tx.state(), &args)?;
     let id = args.id.clone();
     record(tx, caller, Event::CapsuleWritten(args))?;
-    let capsule = tx.state().commons.capsules.get(&id);
-    let capsule = capsule.ok_or(ApplyError::Unknown("the capsule"))?;
-    Ok(CommonsReply::Capsule(Box::new(CapsuleView::of(&id, capsule))).into())
+    let capsule = tx.state().commons().capsule(&id).ok_or(ApplyError::Unknown("the capsule"))?;
+    Ok(CommonsReply::Capsule(Box::new(capsule)).into())
 }
 
 /// Checks whether a capsule may be written. If refused, an existing one stays as it was.
-pub(crate) fn check(commons: &Commons, args: &Write) -> Result<(), Refusal> {
+fn check(state: &State, args: &Write) -> Result<(), Refusal> {
     said(args.what.is_blank(), "what changed")?;
     let (id, lines) = (&args.id, args.lines());
     if lines > LINES_MAX {
@@ -47,15 +48,16 @@ pub(crate) fn check(commons: &Commons, args: &Write) -> Result<(), Refusal> {
         let message = format!("capsule {id} would depend on {count} others, over {DEPENDS_MAX}");
         return Err(Refusal::denied(Rule::CapsuleLines, message));
     }
-    if let Some(way) = commons.leads_back(id, &args.depends) {
+    if let Some(way) = state.commons().leads_back(id, &args.depends) {
         let message = format!("capsule {id} would depend on itself, by way of {way}");
         return Err(Refusal::denied(Rule::CapsuleCycle, message));
     }
-    if !commons.capsules.contains_key(id) {
-        let way_out = "overwrite one that is no longer needed";
-        room(commons.capsules.len(), CAPSULES_MAX, "capsules", way_out)?;
+    if state.commons().capsule_record(id).is_some() {
+        return Ok(());
     }
-    Ok(())
+    let way_out = "overwrite one that is no longer needed";
+    room(state.memory.count(Kind::Capsule, None), CAPSULES_MAX, "capsules", way_out)?;
+    state.memory.room()
 }
 
 pub(crate) fn apply_written(
@@ -63,14 +65,14 @@ pub(crate) fn apply_written(
     entry: &Stamped,
     body: &Write,
 ) -> Result<(), ApplyError> {
-    let capsule = Capsule {
-        what: body.what.clone(),
-        place: body.place.clone(),
+    let key = Label::new(body.id.as_str()).map_err(|_| ApplyError::Mismatch("its id"))?;
+    let depends = Few::new(body.depends.clone());
+    let fields = Fields {
         decision: body.decision.clone(),
+        depends: depends.map_err(|_| ApplyError::Mismatch("its dependencies"))?,
         gotcha: body.gotcha.clone(),
-        depends: body.depends.clone(),
-        written: Mark::of(entry)?,
+        place: body.place.clone(),
+        ..Fields::default()
     };
-    state.commons.capsules.insert(body.id.clone(), Arc::new(capsule));
-    Ok(())
+    keyed::write(state, entry, Kind::Capsule, key, Text::lossy(body.what.as_str()), fields)
 }

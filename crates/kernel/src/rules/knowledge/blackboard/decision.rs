@@ -1,15 +1,15 @@
-//! The decision log.
-
-use std::sync::Arc;
+//! The decision log: decisions that were made before they are written down. Each is a record, in
+//! the state that a decision made through the memory reaches when it is approved.
 
 use crate::machine::state::State;
 use crate::machine::transaction::{DecisionError, Transaction};
-use crate::model::knowledge::blackboard::Mark;
 use crate::model::knowledge::blackboard::view::{CommonsReply, DecisionView};
+use crate::model::knowledge::records::{EARLIER_DECISIONS, Kind, RecordId};
 use crate::protocol::event::{Event, Stamped};
 use crate::protocol::reply::Reply;
 use crate::registry::apply_error::ApplyError;
 use crate::rules::knowledge::blackboard::{record, said};
+use crate::rules::knowledge::records::keyed;
 use crate::values::principal::Caller;
 
 pub use crate::model::knowledge::blackboard::decision::*;
@@ -21,30 +21,38 @@ pub(crate) fn decide_append(
 ) -> Result<Reply, DecisionError> {
     said(args.title.is_blank(), "the title")?;
     said(args.body.is_blank(), "the decision")?;
+    tx.state().memory.room()?;
+    let id = tx.state().memory.next(Kind::Decision);
     let event = Event::DecisionAppended(Appended {
         body: args.body.clone(),
         by: caller.principal.clone(),
         dispute: None,
+        id: Some(id),
         title: args.title.clone(),
         via: args.via.clone(),
     });
     record(tx, caller, event)?;
-    let last = tx.state().commons.decisions.get_max();
-    let (number, decision) = last.ok_or(ApplyError::Unknown("the decision"))?;
-    Ok(CommonsReply::Decision(Box::new(DecisionView::of(*number, decision))).into())
+    let made = tx.state().memory.record(id).ok_or(ApplyError::Unknown("the decision"))?;
+    Ok(CommonsReply::Decision(Box::new(DecisionView::of(made))).into())
 }
 
-pub(crate) fn apply_appended(state: &mut State, entry: &Stamped, body: &Appended) {
-    let commons = &mut state.commons;
-    commons.decided += 1;
-    let decision = Decision {
-        title: body.title.clone(),
-        body: body.body.clone(),
-        dispute: body.dispute.clone(),
-        written: Mark { at: entry.at, by: body.by.clone() },
+pub(crate) fn apply_appended(
+    state: &mut State,
+    entry: &Stamped,
+    body: &Appended,
+) -> Result<(), ApplyError> {
+    let id = match body.id {
+        Some(id) if id.kind == Kind::Decision => id,
+        Some(_) => return Err(ApplyError::Mismatch("the decision")),
+        None => {
+            state.commons.decided += 1;
+            earlier(state.commons.decided)
+        }
     };
-    commons.decisions.insert(commons.decided, Arc::new(decision));
-    if commons.decisions.len() > DECISIONS_KEPT {
-        commons.decisions = commons.decisions.without(&(commons.decided - DECISIONS_KEPT as u64));
-    }
+    keyed::decided(state, entry, id, body)
+}
+
+/// The record of a decision that an earlier build counted, by its number.
+pub(crate) fn earlier(number: u64) -> RecordId {
+    RecordId { kind: Kind::Decision, number: EARLIER_DECISIONS + number }
 }

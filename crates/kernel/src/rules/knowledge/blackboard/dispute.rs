@@ -33,11 +33,13 @@ pub(crate) fn decide_raise(
     args: &Raise,
 ) -> Result<Reply, DecisionError> {
     check(&tx.state().commons, args)?;
+    tx.state().memory.room()?;
     record(tx, caller, Event::DisputeRaised(args.clone()))?;
     let told = Event::DecisionAppended(Appended {
         body: args.decision_body(),
         by: caller.principal.clone(),
         dispute: Some(args.id.clone()),
+        id: Some(tx.state().memory.next(Kind::Decision)),
         title: args.decision_title(),
         via: args.via.clone(),
     });

@@ -2,14 +2,16 @@
 
 use crate::machine::state::State;
 use crate::machine::transaction::{DecisionError, Transaction};
-use crate::model::knowledge::blackboard::view::{CommonsReply, FactView};
-use crate::model::knowledge::blackboard::{Commons, Mark};
+use crate::model::knowledge::blackboard::view::CommonsReply;
+use crate::model::knowledge::records::{Fields, Kind, Memory};
 use crate::protocol::event::{Event, Stamped};
 use crate::protocol::refusal::Refusal;
 use crate::protocol::reply::Reply;
 use crate::registry::apply_error::ApplyError;
 use crate::rules::knowledge::blackboard::{record, room};
+use crate::rules::knowledge::records::keyed;
 use crate::values::principal::Caller;
+use crate::values::text::Text;
 
 pub use crate::model::knowledge::blackboard::fact::*;
 
@@ -18,20 +20,19 @@ pub(crate) fn decide_set(
     caller: &Caller,
     args: &Set,
 ) -> Result<Reply, DecisionError> {
-    check(&tx.state().commons, args)?;
+    check(&tx.state().memory, args)?;
     record(tx, caller, Event::FactSet(args.clone()))?;
-    let fact = tx.state().commons.facts.get(&args.key);
-    let fact = fact.ok_or(ApplyError::Unknown("the fact"))?;
-    Ok(CommonsReply::Fact(FactView::of(&args.key, fact)).into())
+    let fact = tx.state().commons().fact(&args.key).ok_or(ApplyError::Unknown("the fact"))?;
+    Ok(CommonsReply::Fact(fact).into())
 }
 
 /// Checks the limit on the number of facts.
-pub(crate) fn check(commons: &Commons, args: &Set) -> Result<(), Refusal> {
-    let facts = &commons.facts;
-    if facts.get(&args.key).is_some() {
+fn check(memory: &Memory, args: &Set) -> Result<(), Refusal> {
+    if memory.with_key(Kind::Fact, args.key.as_str()).is_some() {
         return Ok(());
     }
-    room(facts.len(), FACTS_MAX, "facts", "delete one with `fact.delete`")
+    room(memory.count(Kind::Fact, None), FACTS_MAX, "facts", "delete one with `fact.delete`")?;
+    memory.room()
 }
 
 /// Deletes a fact; deleting one that does not exist writes no entry.
@@ -40,7 +41,7 @@ pub(crate) fn decide_delete(
     caller: &Caller,
     args: &Delete,
 ) -> Result<Reply, DecisionError> {
-    let deleted = tx.state().commons.facts.get(&args.key).is_some();
+    let deleted = tx.state().commons().fact(&args.key).is_some();
     if deleted {
         record(tx, caller, Event::FactDeleted(args.clone()))?;
     }
@@ -48,12 +49,10 @@ pub(crate) fn decide_delete(
 }
 
 pub(crate) fn apply_set(state: &mut State, entry: &Stamped, set: &Set) -> Result<(), ApplyError> {
-    let fact = Fact { value: set.value.clone(), set: Mark::of(entry)? };
-    state.commons.facts.put(set.key.clone(), fact);
-    Ok(())
+    let (key, text) = (set.key.clone(), Text::lossy(set.value.as_str()));
+    keyed::write(state, entry, Kind::Fact, key, text, Fields::default())
 }
 
 pub(crate) fn apply_deleted(state: &mut State, deleted: &Delete) -> Result<(), ApplyError> {
-    let before = state.commons.facts.remove(&deleted.key);
-    before.map(|_| ()).ok_or(ApplyError::Unknown("the fact"))
+    keyed::delete(state, Kind::Fact, &deleted.key)
 }

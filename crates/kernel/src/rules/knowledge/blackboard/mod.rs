@@ -1,13 +1,15 @@
 //! The blackboard: symbols, facts, capsules, decisions, disputes, and token sums.
 //!
 //! It belongs to the project and to no workspace: every registered principal can write, and
-//! everybody can read. Nothing here grows without a limit. Symbols, facts, capsules, disputes and
-//! baselines have a maximum number; the state keeps the newest decisions and the trail has all;
-//! tokens are summed, and names beyond a maximum number are summed under one.
+//! everybody can read. Symbols, facts, capsules and decisions are records: their events change the
+//! table of records, and nothing else keeps them. Nothing here grows without a limit. Symbols,
+//! facts, capsules, disputes and baselines have a maximum number, and so have all records; tokens
+//! are summed, and names beyond a maximum number are summed under one.
 
 pub mod capsule;
 pub mod decision;
 pub mod dispute;
+pub(crate) mod earlier;
 pub mod fact;
 pub mod ledger;
 pub mod message;
@@ -66,7 +68,7 @@ pub(crate) fn apply(
         CommonsEvent::FactSet(body) => fact::apply_set(state, entry, body)?,
         CommonsEvent::FactDeleted(body) => fact::apply_deleted(state, body)?,
         CommonsEvent::CapsuleWritten(body) => capsule::apply_written(state, entry, body)?,
-        CommonsEvent::DecisionAppended(body) => decision::apply_appended(state, entry, body),
+        CommonsEvent::DecisionAppended(body) => decision::apply_appended(state, entry, body)?,
         CommonsEvent::DisputeRaised(body) => dispute::apply_raised(state, entry, body)?,
         CommonsEvent::LedgerLogged(body) => ledger::apply_logged(state, entry, body),
         CommonsEvent::LedgerBaselined(body) => ledger::apply_baselined(state, body),
@@ -103,7 +105,7 @@ fn said(is_blank: bool, what: &str) -> Result<(), Refusal> {
 /// Read access for projections and callers.
 impl State {
     /// The blackboard.
-    pub fn commons(&self) -> &Commons {
-        &self.commons
+    pub fn commons(&self) -> Blackboard<'_> {
+        Blackboard { commons: &self.commons, memory: &self.memory }
     }
 }

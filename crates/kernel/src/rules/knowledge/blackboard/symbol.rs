@@ -2,14 +2,16 @@
 
 use crate::machine::state::State;
 use crate::machine::transaction::{DecisionError, Transaction};
-use crate::model::knowledge::blackboard::view::{CommonsReply, SymbolView};
-use crate::model::knowledge::blackboard::{Commons, Mark};
+use crate::model::knowledge::blackboard::view::CommonsReply;
+use crate::model::knowledge::records::{Fields, Kind, Memory};
 use crate::protocol::event::{Event, Stamped};
 use crate::protocol::refusal::Refusal;
 use crate::protocol::reply::Reply;
 use crate::registry::apply_error::ApplyError;
 use crate::rules::knowledge::blackboard::{record, room};
+use crate::rules::knowledge::records::keyed;
 use crate::values::principal::Caller;
+use crate::values::text::Text;
 
 pub use crate::model::knowledge::blackboard::symbol::*;
 
@@ -18,24 +20,23 @@ pub(crate) fn decide_set(
     caller: &Caller,
     args: &Set,
 ) -> Result<Reply, DecisionError> {
-    check(&tx.state().commons, args)?;
+    check(&tx.state().memory, args)?;
     record(tx, caller, Event::SymbolSet(args.clone()))?;
-    let symbol = tx.state().commons.symbols.shelf().get(&args.id);
-    let symbol = symbol.ok_or(ApplyError::Unknown("the symbol"))?;
-    Ok(CommonsReply::Symbol(SymbolView::of(&args.id, symbol)).into())
+    let symbol = tx.state().commons().symbol(&args.id).ok_or(ApplyError::Unknown("the symbol"))?;
+    Ok(CommonsReply::Symbol(symbol).into())
 }
 
 /// Checks the limit on the number of symbols.
-pub(crate) fn check(commons: &Commons, args: &Set) -> Result<(), Refusal> {
-    let symbols = commons.symbols.shelf();
-    if symbols.get(&args.id).is_some() {
+fn check(memory: &Memory, args: &Set) -> Result<(), Refusal> {
+    if memory.with_key(Kind::Symbol, args.id.as_str()).is_some() {
         return Ok(());
     }
-    room(symbols.len(), SYMBOLS_MAX, "symbols", "give one that is no longer needed a new value")
+    let way_out = "give one that is no longer needed a new value";
+    room(memory.count(Kind::Symbol, None), SYMBOLS_MAX, "symbols", way_out)?;
+    memory.room()
 }
 
 pub(crate) fn apply_set(state: &mut State, entry: &Stamped, set: &Set) -> Result<(), ApplyError> {
-    let symbol = Symbol { value: set.value.clone(), set: Mark::of(entry)? };
-    state.commons.symbols.put(set.id.clone(), symbol);
-    Ok(())
+    let (key, text) = (set.id.clone(), Text::lossy(set.value.as_str()));
+    keyed::write(state, entry, Kind::Symbol, key, text, Fields::default())
 }

@@ -3,6 +3,7 @@
 
 use crate::machine::state::State;
 use crate::machine::transaction::{DecisionError, Transaction};
+use crate::model::knowledge::blackboard::decision::parts;
 use crate::model::knowledge::records::kind::{Kind, RecordId};
 use crate::model::knowledge::records::view::MemoryReply;
 use crate::model::knowledge::records::vocabulary::Status;
@@ -11,7 +12,7 @@ use crate::protocol::refusal::Refusal;
 use crate::registry::apply_error::ApplyError;
 use crate::registry::rule::Rule;
 use crate::rules::knowledge::records::{
-    assign, change, effect, expect, governed, record, transition,
+    assign, change, effect, expect, governed, keyed, record, transition,
 };
 use crate::values::idempotency::Mark;
 use crate::values::principal::{Actor, Caller, Principal};
@@ -32,6 +33,7 @@ pub(crate) fn decide(
 pub(crate) fn plan(state: &State, who: &Principal, asked: &Archive) -> Result<Archived, Refusal> {
     let own = state.memory.get_for(asked.id, who)?;
     expect(own, asked.expected_version)?;
+    keyed::has_no_command_of_its_own(own.id.kind)?;
     assign::may_write(state, who, own)?;
     governed::leaves_alone(state, own)?;
     let mut effects = Vec::new();
@@ -45,7 +47,10 @@ pub(crate) fn plan(state: &State, who: &Principal, asked: &Archive) -> Result<Ar
         let refusal = Refusal::denied(Rule::RecordOver, message);
         return Err(refusal.allowing(ways.map(|to| to.to_string())));
     }
-    Ok(Archived { effects, id: own.id, reason: asked.reason.clone(), request: None })
+    let stands = own.id.kind == Kind::Decision && own.status == Status::Approved;
+    let withdrawn = stands.then(|| parts(own.text.as_str()).0);
+    let (id, reason, request) = (own.id, asked.reason.clone(), None);
+    Ok(Archived { effects, id, reason, request, withdrawn })
 }
 
 pub(crate) fn apply(state: &mut State, entry: &Stamped, body: &Archived) -> Result<(), ApplyError> {

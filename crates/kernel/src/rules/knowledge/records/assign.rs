@@ -295,6 +295,7 @@ pub(crate) fn plan_converge(
     Ok(Moved {
         agent: None,
         claim: None,
+        decided: None,
         effects: effect::of_claim(state, own)
             .into_iter()
             .chain(transition::of_no_use(state, own))

@@ -16,7 +16,10 @@ use crate::protocol::event::{Event, Stamped};
 use crate::protocol::refusal::Refusal;
 use crate::registry::apply_error::ApplyError;
 use crate::registry::rule::Rule;
-use crate::rules::knowledge::records::{bad_field, change, link, loops, offer, put, record, step};
+use crate::machine::state::records::caused_by;
+use crate::rules::knowledge::records::{
+    bad_field, change, keyed, link, loops, offer, put, record, step,
+};
 use crate::rules::leasing::session;
 use crate::values::id::WorkspaceId;
 use crate::values::idempotency::Mark;
@@ -52,9 +55,7 @@ pub(crate) fn session_of(
 /// Plans the creation of a record, or refuses it.
 pub(crate) fn plan(state: &State, who: &Principal, asked: &Create) -> Result<Created, Refusal> {
     let (kind, table) = (asked.kind, asked.kind.table());
-    if !kind.is_stored() {
-        return Err(bad_field("a claim is a lease: open one with `lease.open`"));
-    }
+    keyed::has_no_command_of_its_own(kind)?;
     if asked.text.is_blank() {
         return Err(Refusal::denied(Rule::SaySomething, "the text is empty"));
     }
@@ -195,6 +196,8 @@ pub(crate) fn new(
         updated_seq: state.seq,
         version: 1,
         session: None,
+        door: entry.door,
+        last_door: None,
         fields: Fields::default(),
     }
 }

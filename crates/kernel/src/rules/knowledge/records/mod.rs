@@ -12,6 +12,7 @@ pub(crate) mod claims;
 pub mod create;
 pub mod effect;
 pub(crate) mod governed;
+pub(crate) mod keyed;
 pub(crate) mod lease_transfer;
 pub(crate) mod link;
 pub mod loops;
@@ -200,7 +201,7 @@ impl State {
 }
 
 /// Inserts or replaces a record and updates the indexes.
-fn put(state: &mut State, record: Arc<Record>) {
+pub(crate) fn put(state: &mut State, record: Arc<Record>) {
     state.put_record(record);
 }
 

@@ -16,7 +16,8 @@ use crate::protocol::refusal::Refusal;
 use crate::registry::apply_error::ApplyError;
 use crate::registry::rule::Rule;
 use crate::rules::knowledge::records::{
-    assign, bad_field, change, create, effect, expect, governed, lease_transfer, offer, put, record,
+    assign, bad_field, change, create, effect, expect, governed, keyed, lease_transfer, offer, put,
+    record,
 };
 use crate::values::content::Blob;
 use crate::values::idempotency::Mark;
@@ -57,6 +58,7 @@ fn state_named(own: &Record, word: &Label) -> Result<Status, Refusal> {
 pub(crate) fn plan(state: &State, who: &Principal, asked: &Move) -> Result<Moved, Refusal> {
     let own = state.memory.get_for(asked.id, who)?;
     expect(own, asked.expected_version)?;
+    keyed::has_no_command_of_its_own(own.id.kind)?;
     let to = state_named(own, &asked.to)?;
     assign::may_move(state, who, own, to, asked.forced)?;
     governed::leaves_alone(state, own)?;
@@ -73,9 +75,12 @@ pub(crate) fn plan(state: &State, who: &Principal, asked: &Move) -> Result<Moved
     let Move { agent, claim, let_go, merged_into, plan_status, reason, .. } = asked.clone();
     let forced = if asked.forced { Force::Forced } else { Force::Plain };
     let (id, from, request) = (own.id, own.word(), None);
+    let approves = id.kind == Kind::Decision && to == Status::Approved;
+    let decided = approves.then(|| own.text.clone());
     Ok(Moved {
         agent,
         claim,
+        decided,
         effects,
         forced,
         from,

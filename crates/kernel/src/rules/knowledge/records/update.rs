@@ -16,7 +16,7 @@ use crate::registry::apply_error::ApplyError;
 use crate::registry::rule::Rule;
 use crate::rules::knowledge::records::create::{fits, missing};
 use crate::rules::knowledge::records::{
-    assign, bad_field, change, effect, expect, governed, link, loops, offer, record, step,
+    assign, bad_field, change, effect, expect, governed, keyed, link, loops, offer, record, step,
 };
 use crate::values::idempotency::Mark;
 use crate::values::label::Label;
@@ -44,6 +44,7 @@ pub(crate) fn decide(
 pub(crate) fn plan(state: &State, who: &Principal, asked: &Update) -> Result<Updated, Refusal> {
     let own = state.memory.get_for(asked.id, who)?;
     expect(own, asked.expected_version)?;
+    keyed::has_no_command_of_its_own(own.id.kind)?;
     let otherwise = asked.text.is_some() || asked.tags.is_some() || !asked.clear.is_empty();
     assign::may_change(state, who, own, &asked.fields.given(), otherwise)?;
     let cleared = asked.clear.iter().map(Label::as_str);
@@ -94,7 +95,10 @@ pub(crate) fn plan(state: &State, who: &Principal, asked: &Update) -> Result<Upd
     let (clear, tags, text) = (asked.clear.clone(), asked.tags.clone(), asked.text.clone());
     let completed = step::completes(state, own, &fields.steps);
     let effects = if completed { effect::of_plan(state, who, own.id, None) } else { Vec::new() };
-    Ok(Updated { clear, completed, effects, fields, id: own.id, request: None, tags, text })
+    let stands = own.id.kind == Kind::Decision && own.status == Status::Approved;
+    let decided = stands.then(|| asked.text.as_ref().unwrap_or(&own.text).clone());
+    let (id, request) = (own.id, None);
+    Ok(Updated { clear, completed, decided, effects, fields, id, request, tags, text })
 }
 
 /// The fields of a kind that an entry may change: those of the table, and for loops those that

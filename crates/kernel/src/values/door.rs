@@ -1,0 +1,19 @@
+//! Doors: the ways in for callers.
+
+use crate::values::closed_set::closed_set;
+
+closed_set! {
+    /// The way in that a request came through. The channel says it, never the caller.
+    Door {
+        /// A command of the command line.
+        CommandLine "command_line",
+        /// A request by its name: `althing do`.
+        Do "do",
+        /// A program of the frugal dialect.
+        Heimdall "heimdall",
+        /// A tool of the frugal dialect, over MCP.
+        McpFrugal "mcp_frugal",
+        /// A tool of the memory dialect, over MCP.
+        McpMemory "mcp_memory",
+    }
+}
