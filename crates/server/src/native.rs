@@ -1,6 +1,7 @@
 //! The native vocabulary as tools, the default: eleven of them, from taking a task to handing it
 //! in. What they do is in `services`, and the command line has the same words.
 
+use althing_kernel::Door;
 use althing_kernel::lease::Ttl;
 use althing_services::frugal::{Ledger, identify};
 use althing_services::mail::{self, Address, Letter, Outgoing};
@@ -31,6 +32,7 @@ pub(crate) const SPEECH: Speech = Speech {
         Some(Value::String(text)) => text.clone(),
         _ => answer.to_string(),
     },
+    door: Door::McpNative,
 };
 
 /// The dialect.
@@ -135,8 +137,13 @@ struct Blocked {
 /// The tools.
 pub(crate) fn tools() -> Vec<Tool> {
     vec![
-        Tool::new("status", "Your task, claims and mail; what is ready; who holds what.", &SPEECH, status)
-            .reading(),
+        Tool::new(
+            "status",
+            "Your task, claims and mail; what is ready; who holds what.",
+            &SPEECH,
+            status,
+        )
+        .reading(),
         Tool::new(
             "next",
             "Take the most urgent ready task, or the one named, with its claim. Returns the brief.",

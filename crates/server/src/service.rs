@@ -137,7 +137,8 @@ impl Outcome {
 
     /// The texts of the result: its own, and one about mail if there is some.
     fn said(&self) -> Vec<String> {
-        let mail = (!self.mail.is_empty()).then(|| format!("Mail waits:\n{}", self.mail.join("\n")));
+        let mail =
+            (!self.mail.is_empty()).then(|| format!("Mail waits:\n{}", self.mail.join("\n")));
         [Some(self.text.clone()), mail].into_iter().flatten().collect()
     }
 }

@@ -13,6 +13,10 @@ closed_set! {
         Heimdall "heimdall",
         /// A tool of the frugal dialect, over MCP.
         McpFrugal "mcp_frugal",
+        /// A host that uses the native tools.
+        McpNative "mcp_native",
+        /// A host that uses the tools of WACP.
+        McpWacp "mcp_wacp",
         /// A tool of the memory dialect, over MCP.
         McpMemory "mcp_memory",
     }

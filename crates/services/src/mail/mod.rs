@@ -167,12 +167,7 @@ pub fn records_to(context: &ProjectContext, all: bool) -> Result<Vec<Letter>, Er
     Ok(letters)
 }
 
-fn records(
-    context: &ProjectContext,
-    present: &Present,
-    who: &Principal,
-    all: bool,
-) -> Vec<Letter> {
+fn records(context: &ProjectContext, present: &Present, who: &Principal, all: bool) -> Vec<Letter> {
     let cache = context.project().search_cache();
     let kinds = [Kind::Message, Kind::Handoff].into_iter();
     let ids = kinds.flat_map(|kind| cache.waiting(&present.state, who, kind));

@@ -5,12 +5,12 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use crate::machine::state::{Deadline, State};
-use crate::model::knowledge::records::{EARLIER_DECISIONS, Memory};
 use crate::model::knowledge::records::field::{Few, Step};
 use crate::model::knowledge::records::kind::{Kind, RecordId};
 use crate::model::knowledge::records::record::Record;
 use crate::model::knowledge::records::task::{TaskPart, UNNUMBERED};
 use crate::model::knowledge::records::vocabulary::{Status, StepStatus};
+use crate::model::knowledge::records::{EARLIER_DECISIONS, Memory};
 use crate::model::runs::task::{Graph, Task};
 use crate::model::runs::{task, workspace};
 use crate::protocol::event::Stamped;

@@ -16,7 +16,6 @@ use crate::protocol::event::{Event, Stamped};
 use crate::protocol::refusal::Refusal;
 use crate::registry::apply_error::ApplyError;
 use crate::registry::rule::Rule;
-use crate::machine::state::records::caused_by;
 use crate::rules::knowledge::records::{
     bad_field, change, keyed, link, loops, offer, put, record, step,
 };

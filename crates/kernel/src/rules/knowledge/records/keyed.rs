@@ -15,7 +15,7 @@ use crate::model::knowledge::records::vocabulary::Status;
 use crate::protocol::event::Stamped;
 use crate::protocol::refusal::Refusal;
 use crate::registry::apply_error::ApplyError;
-use crate::rules::knowledge::records::{bad_field, change, create, put, remove};
+use crate::rules::knowledge::records::{bad_field, change, create, put};
 use crate::values::label::Label;
 use crate::values::principal::Actor;
 
@@ -64,7 +64,7 @@ pub(crate) fn write(
 pub(crate) fn delete(state: &mut State, kind: Kind, key: &Label) -> Result<(), ApplyError> {
     let known = state.memory.with_key(kind, key.as_str()).map(|own| own.id);
     let id = known.ok_or(ApplyError::Unknown("the record"))?;
-    remove(state, id).map(drop)
+    state.remove_record(id)
 }
 
 /// Makes the record of a decision that was appended to the decision log: approved from the start.

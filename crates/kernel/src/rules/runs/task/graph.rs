@@ -291,6 +291,8 @@ pub(crate) fn apply_created(
         updated_seq: state.seq,
         version: 1,
         session: None,
+        door: entry.door,
+        last_door: entry.door,
         fields,
     };
     record.enter(State::Draft.stored(), entry.at);
