@@ -11,6 +11,7 @@ mod frame;
 pub mod frugal;
 pub mod memory;
 mod message;
+mod pulse;
 mod service;
 mod tally;
 mod transport;
@@ -23,6 +24,7 @@ use althing_services::Project;
 use std::io::{self, BufRead, Write};
 use std::sync::Arc;
 
+use pulse::Pulse;
 use service::Service;
 use tally::Tally;
 use transport::Stream;
@@ -37,6 +39,7 @@ pub fn serve(
     replies: Replies,
 ) -> io::Result<Unlogged> {
     let project = Arc::new(project);
+    let pulse = Pulse::begin(project.clone())?;
     let tally = Arc::new(Tally::begin(project.clone())?);
     let service = Service { dialect, project, tally: tally.clone() };
     let stream = Stream::new(input, output, replies)?;
@@ -49,6 +52,7 @@ pub fn serve(
         running.waiting().await.map_err(io::Error::other)
     })?;
     let unlogged = tally.end();
+    drop(pulse);
     delivery.check()?;
     Ok(unlogged)
 }

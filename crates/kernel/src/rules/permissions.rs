@@ -24,9 +24,8 @@ use crate::values::name::{AgentName, UserId};
 pub(crate) fn check(state: &State, user: &UserId, command: &Command) -> Result<(), Refusal> {
     // A target that does not exist needs no permission; the command itself refuses it.
     let known = |permission: Permission, target: &Option<WorkspaceId>| {
-        let peer = |id: &WorkspaceId| {
-            permission == Permission::Abort && state.sessions.contains_key(id)
-        };
+        let peer =
+            |id: &WorkspaceId| permission == Permission::Abort && state.sessions.contains_key(id);
         target.as_ref().is_none_or(|id| state.workspaces.contains_key(id) || peer(id))
     };
     let permissions = of_command(state, user, command);

@@ -140,7 +140,7 @@ pub struct Gone {
 impl Gone {
     /// Says so, and when what was held is free.
     pub fn words(self, now: Timestamp) -> String {
-        let left = self.until.since(now).secs();
+        let left = self.until.since(now).micros().div_ceil(1_000_000);
         let left = match left.div_ceil(60) {
             0 | 1 => format!("{left} s"),
             minutes => format!("{minutes} min"),

@@ -89,10 +89,9 @@ impl Asked<'_> {
     pub(crate) fn workspace(self, id: &WorkspaceId) -> Answer {
         match self.state.workspaces.get(id).filter(|_| self.reads(id)) {
             Some(known) => Answer::Workspace(Box::new(self.view(id, known))),
-            None => self.peer(id).map_or_else(
-                || missing("workspace", id),
-                |view| Answer::Workspace(Box::new(view)),
-            ),
+            None => self
+                .peer(id)
+                .map_or_else(|| missing("workspace", id), |view| Answer::Workspace(Box::new(view))),
         }
     }
 
