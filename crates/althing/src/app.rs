@@ -165,6 +165,7 @@ impl Project {
             options: if begins { self.options_with_files() } else { self.options() },
             root: self.root().to_owned(),
             is_git: self.place.root_origin == "git toplevel",
+            grace: self.settings.session_grace.value,
             create: begins.then(name),
         }
     }

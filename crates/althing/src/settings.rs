@@ -5,6 +5,7 @@ use althing_engine::screen::Screening;
 use althing_kernel::deployment::Deployment;
 use althing_kernel::lease::Ttl;
 use althing_kernel::name::NameError;
+use althing_kernel::session::{GRACE_DEFAULT, Grace};
 use althing_kernel::{AgentName, Rule, Span, UserId, WorkspaceId};
 use serde::Deserialize;
 use std::path::{Path, PathBuf};
@@ -44,6 +45,14 @@ struct File {
     security: Option<Security>,
     trail: Option<TrailTable>,
     memory: Option<MemoryTable>,
+    sessions: Option<SessionsTable>,
+}
+
+/// `[sessions]` in that file: settings of connected agents.
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct SessionsTable {
+    grace: Option<String>,
 }
 
 /// `[memory]` in that file: settings of the shared memory.
@@ -102,6 +111,8 @@ pub(crate) struct Settings {
     pub(crate) deployment: Setting<Deployment>,
     /// How text that looks like a secret is treated when it is to be remembered.
     pub(crate) memory_secrets: Setting<Screening>,
+    /// How long what a host held stays after the host has gone.
+    pub(crate) session_grace: Setting<Grace>,
 }
 
 const PATIENCE_SECS_DEFAULT: u64 = 30;
@@ -141,6 +152,8 @@ impl Settings {
         let deployment = layers(None, "ALTHING_DEPLOYMENT", security.deployment)?;
         let memory = file.memory.unwrap_or_default();
         let secrets = layers(None, "ALTHING_MEMORY_SECRETS", memory.secrets)?;
+        let sessions = file.sessions.unwrap_or_default();
+        let grace = layers(None, "ALTHING_SESSIONS_GRACE", sessions.grace)?;
         Ok(Settings {
             agent: agent.read_or(None, |text| agent_called(bare(text, "agent:")).map(Some))?,
             user: user.read_or(None, |text| UserId::new(bare(text, "user:")).map(Some))?,
@@ -162,6 +175,7 @@ impl Settings {
             archive_retention: retention.read_or(None, |text| read_age(text, "forever"))?,
             deployment: deployment.read_or(Deployment::default(), str::parse)?,
             memory_secrets: secrets.read_or(Screening::default(), read_secrets)?,
+            session_grace: grace.read_or(GRACE_DEFAULT, read_grace)?,
         })
     }
 }
@@ -216,6 +230,11 @@ pub(crate) fn ttl_option(text: &str) -> Result<Ttl, Error> {
 /// Reads a lease's time to live.
 pub(crate) fn read_ttl(text: &str) -> Result<Ttl, String> {
     Ttl::new(parse_secs(text)?).map_err(|error| error.to_string())
+}
+
+/// Reads how long what a host held stays after the host has gone.
+fn read_grace(text: &str) -> Result<Grace, String> {
+    Grace::new(parse_secs(text)?).map_err(|error| error.to_string())
 }
 
 /// Reads an age, or the word for one that is never reached.

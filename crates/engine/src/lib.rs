@@ -44,6 +44,7 @@ pub use archive::{backup, compact, inventory, prune, tiers, transfer};
 pub use clock::{Clock, SystemClock};
 pub use commit::{core, queue, witness, writer_registry};
 pub use engine::client::{Client, Signing, Warnings};
+pub use engine::connections::BEAT;
 pub use engine::{Engine, Options};
 pub use error::{EngineError, ErrorKind};
 pub use identity::keyring::{Credential, Keyring};

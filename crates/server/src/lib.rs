@@ -13,6 +13,7 @@ mod mail_notice;
 pub mod memory;
 mod message;
 pub mod native;
+mod pulse;
 mod service;
 mod tally;
 mod transport;
@@ -27,6 +28,7 @@ use std::io::{self, BufRead, Write};
 use std::sync::Arc;
 
 use mail_notice::Notices;
+use pulse::Pulse;
 use service::Service;
 use tally::Tally;
 use transport::Stream;
@@ -41,6 +43,7 @@ pub fn serve(
     replies: Replies,
 ) -> io::Result<Unlogged> {
     let project = Arc::new(project);
+    let pulse = Pulse::begin(project.clone())?;
     let tally = Arc::new(Tally::begin(project.clone())?);
     let notices = Notices::default();
     let service = Service { dialect, project, tally: tally.clone(), notices };
@@ -54,6 +57,7 @@ pub fn serve(
         running.waiting().await.map_err(io::Error::other)
     })?;
     let unlogged = tally.end();
+    drop(pulse);
     delivery.check()?;
     Ok(unlogged)
 }

@@ -3,6 +3,7 @@
 
 use althing_engine::{Blobs, Client, Engine, EngineError, Signing};
 use althing_kernel::query::{Answer, Query};
+use althing_kernel::text::Text;
 use althing_kernel::{
     AgentName, Blob, Command, Door, Principal, Reply, Rule, State, Timestamp, WorkspaceId,
 };
@@ -10,7 +11,7 @@ use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use crate::error::Error;
-use crate::project::{Identity, Project, Setup};
+use crate::project::{Identity, Project, Setup, client_label};
 
 /// Authenticates the caller when something is to be changed: with an agent's key or a person's
 /// passphrase.
@@ -22,13 +23,15 @@ pub struct Caller {
     principal: Option<Principal>,
     /// The session they named.
     session: Option<WorkspaceId>,
+    /// The name of the client that they are connected with.
+    connected: Option<Text<128>>,
     authenticate: Authenticate,
 }
 
 impl Caller {
     /// A caller with a name and a way to authenticate.
     pub fn new(principal: Option<Principal>, authenticate: Authenticate) -> Self {
-        Caller { principal, session: None, authenticate }
+        Caller { principal, session: None, connected: None, authenticate }
     }
 
     /// An agent. Its key is made on first use.
@@ -85,9 +88,11 @@ impl ProjectContext {
     /// A request of an agent through a host.
     pub fn of_host(project: &Arc<Project>, who: &Identity) -> Self {
         let (own, identity) = (project.clone(), who.clone());
-        let authenticate = Box::new(move |_: &Engine| own.client_of(&identity));
+        let authenticate = Box::new(move |_: &Engine| own.connected(&identity));
         let principal = Principal::Agent(who.agent.clone());
-        ProjectContext::new(project.clone(), Caller::new(Some(principal), authenticate))
+        let caller = Caller::new(Some(principal), authenticate);
+        let connected = Some(client_label(who));
+        ProjectContext::new(project.clone(), Caller { connected, ..caller })
     }
 
     /// The location and the options of the project.
@@ -136,7 +141,12 @@ impl ProjectContext {
         self.caller.session.as_ref()
     }
 
-    /// The authenticated caller, in the session they named.
+    /// The name of the client that the caller is connected with, if they keep a connection.
+    pub(crate) fn connected(&self) -> Option<&Text<128>> {
+        self.caller.connected.as_ref()
+    }
+
+    /// The authenticated caller, in the session they named or that of their connection.
     pub fn client(&self) -> Result<Client, Error> {
         let client = if let Some(client) = self.client.get() {
             client

@@ -3,7 +3,9 @@
 
 use althing_engine::{Client, Engine, EngineError, ErrorKind, Home, Options, Signing, Warnings};
 use althing_kernel::blackboard::Label;
-use althing_kernel::{AgentName, Command, PublicKey, agent};
+use althing_kernel::session::{Connection, Grace, Open};
+use althing_kernel::text::Text;
+use althing_kernel::{AgentName, Command, PublicKey, Reply, agent};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -25,6 +27,8 @@ pub struct Setup {
     pub root: PathBuf,
     /// Whether there is a git repository around it.
     pub is_git: bool,
+    /// How long what a host held stays after the host has gone.
+    pub grace: Grace,
     /// The name to create the project with if there is none yet; without one none is created.
     pub create: Option<String>,
 }
@@ -117,6 +121,11 @@ impl Project {
         Ok(opened.insert(engine).clone())
     }
 
+    /// The project, if a request has opened it.
+    pub fn if_opened(&self) -> Option<Engine> {
+        lock(&self.engine).clone()
+    }
+
     /// The project for a request that only reads. None if there is none yet and the first request
     /// that changes something will create it: then there is nothing to read.
     pub fn readable(&self) -> Result<Option<Engine>, EngineError> {
@@ -147,6 +156,28 @@ impl Project {
         lock(&self.clients).insert(who.agent.clone(), (key, client.clone()));
         Ok(client)
     }
+
+    /// The client of an agent that is connected through its host, in the session of this connection.
+    /// The first request opens that session, or goes on with the one the agent left.
+    pub fn connected(&self, who: &Identity) -> Result<Client, Error> {
+        let (client, engine) = (self.client_of(who)?, self.engine()?);
+        // Others' ends that cannot be recorded now are found again.
+        if let Err(error) = engine.record_lost() {
+            tracing::debug!(%error, "ended connections are recorded later");
+        }
+        let (name, label) = (engine.connection()?, client_label(who));
+        let world = engine.world()?;
+        let now = engine.moment(&world.state);
+        if let Some(session) = world.state.session_through(&who.agent, &label, &name, now) {
+            return Ok(client.in_session(Some(session.clone())));
+        }
+        let connection = Some(Connection { grace_s: self.setup.grace, name });
+        let open = Open { client: Some(label), connection, idle_s: None };
+        match client.execute(Command::SessionOpen(open))? {
+            Reply::Session(session) => Ok(client.in_session(Some(session.workspace))),
+            other => Err(Error::unexpected(&other)),
+        }
+    }
 }
 
 /// The registration of an agent.
@@ -159,6 +190,12 @@ fn about(who: &Identity) -> agent::Register {
         tool: short(name),
         tool_version: short(version),
     }
+}
+
+/// The name of an agent's client: that of its host.
+pub(crate) fn client_label(who: &Identity) -> Text<128> {
+    let name = who.host.name.as_deref().and_then(label);
+    Text::lossy(name.as_ref().map_or(UNNAMED, Label::as_str))
 }
 
 /// Makes a label of a host's text: one short line.

@@ -71,6 +71,11 @@ pub(crate) fn run(app: &App) -> Result<(), Error> {
             Some(settings.memory_secrets.value.word().to_owned()),
             named(settings.memory_secrets.origin),
         ),
+        line(
+            "sessions.grace",
+            secs(settings.session_grace.value.secs()),
+            named(settings.session_grace.origin),
+        ),
     ];
     if app.out.json {
         return app.out.value(&lines);

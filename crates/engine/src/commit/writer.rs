@@ -147,6 +147,11 @@ impl Drop for Ended {
 }
 
 impl WriterHandle {
+    /// The registration of this process as a writer.
+    pub(crate) fn registration(&self) -> &Registration {
+        &self.registration
+    }
+
     /// Whether the thread has ended, which only a defect causes.
     pub(crate) fn has_ended(&self) -> bool {
         self.thread.is_finished()

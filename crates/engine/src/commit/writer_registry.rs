@@ -10,10 +10,11 @@ use althing_kernel::Timestamp;
 use althing_kernel::recovery::WriterName;
 use data_encoding::HEXLOWER;
 use serde::Serialize;
+use std::collections::BTreeSet;
 use std::fs::{File, TryLockError};
 use std::io::{ErrorKind, Read as _, Write as _};
 use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, UNIX_EPOCH};
 
 use althing_trail::LogError;
 use althing_trail::log::LogErrorKind;
@@ -38,7 +39,7 @@ const LOOK_EVERY: Duration = Duration::from_millis(5);
 pub(crate) struct Registration {
     path: PathBuf,
     /// Keeps the file locked.
-    _locked: File,
+    locked: File,
 }
 
 /// A writer that ended without removing its registration.
@@ -50,6 +51,9 @@ pub struct CrashedWriter {
     pub pid: Option<u32>,
     #[serde(skip)]
     pub(crate) path: PathBuf,
+    /// When it last kept the time in its file.
+    #[serde(skip)]
+    last_beat: Option<Timestamp>,
 }
 
 /// All registered writers.
@@ -58,8 +62,22 @@ pub(crate) struct WriterList {
     pub(crate) crashed: Vec<CrashedWriter>,
     /// Process ids of the running writers.
     pub(crate) running: Vec<u32>,
+    /// Names of the running writers.
+    names: BTreeSet<WriterName>,
     /// Files with notes of outages.
     outage_notes: Vec<PathBuf>,
+}
+
+impl WriterList {
+    /// Whether a writer of this name is running.
+    pub(crate) fn is_running(&self, name: &WriterName) -> bool {
+        self.names.contains(name)
+    }
+
+    /// When a crashed writer last kept the time in its file.
+    pub(crate) fn last_beat(&self, name: &WriterName) -> Option<Timestamp> {
+        self.crashed.iter().find(|own| own.name == *name)?.last_beat
+    }
 }
 
 impl Registration {
@@ -82,7 +100,23 @@ impl Registration {
         };
         let entered = enter().inspect_err(|_| drop(std::fs::remove_file(&arriving)));
         let locked = entered.map_err(|error| unavailable(&folder, &error))?;
-        Ok(Registration { path, _locked: locked })
+        Ok(Registration { path, locked })
+    }
+}
+
+impl Registration {
+    /// The name of this process as a writer.
+    pub(crate) fn name(&self) -> WriterName {
+        WriterName::lossy(&self.path.file_name().unwrap_or_default().to_string_lossy())
+    }
+
+    /// Keeps the time in the file, as its time of modification.
+    pub(crate) fn beat(&self, now: Timestamp) {
+        let at = UNIX_EPOCH + Duration::from_micros(now.micros());
+        // Without it, whoever finds this process dead counts from then on.
+        if let Err(error) = self.locked.set_modified(at) {
+            tracing::debug!(%error, "the time is not in the writer's file");
+        }
     }
 }
 
@@ -170,14 +204,25 @@ pub(crate) fn list(home: &Home) -> Result<WriterList, EngineError> {
         };
         match inspect(&path).map_err(|error| unavailable(&path, &error))? {
             Some((true, pid)) => {
-                writers.crashed.push(CrashedWriter { name: WriterName::lossy(name), pid, path });
+                let (name, last_beat) = (WriterName::lossy(name), modified(&path));
+                writers.crashed.push(CrashedWriter { name, pid, path, last_beat });
             }
-            Some((false, pid)) => writers.running.extend(pid),
+            Some((false, pid)) => {
+                writers.running.extend(pid);
+                writers.names.insert(WriterName::lossy(name));
+            }
             None => {}
         }
     }
     writers.crashed.sort_by(|a, b| a.name.cmp(&b.name));
     Ok(writers)
+}
+
+/// When a file was modified.
+fn modified(path: &Path) -> Option<Timestamp> {
+    let at = path.metadata().and_then(|data| data.modified()).ok()?;
+    let micros = at.duration_since(UNIX_EPOCH).ok()?.as_micros();
+    u64::try_from(micros).ok().map(Timestamp::from_micros)
 }
 
 /// Lists the writers that crashed.

@@ -1,6 +1,7 @@
 //! The engine: a project opened by this process.
 
 pub(crate) mod client;
+pub mod connections;
 
 use althing_kernel::access::Viewer;
 use althing_kernel::authentication::NoteAuthentic;
@@ -25,6 +26,7 @@ use crate::commit::witness;
 use crate::commit::writer::WriterHandle;
 use crate::commit::writer_registry::{self, Registration};
 use crate::engine::client::{Client, Signing};
+use crate::engine::connections::LastLook;
 use crate::error::EngineError;
 use crate::identity::deployment;
 use crate::identity::keyring::{Credential, Keyring};
@@ -33,7 +35,7 @@ use crate::recovery::repair::Repaired;
 use crate::recovery::{Recovery, Report};
 use crate::screen::{self, Screening};
 use crate::snapshot;
-use crate::snapshot::world::{World, as_of};
+use crate::snapshot::world::World;
 use crate::store::disk::Disk;
 use crate::store::home::Home;
 
@@ -87,6 +89,7 @@ struct Inner {
     writer: Mutex<Option<Arc<WriterHandle>>>,
     snapshot_seq: u64,
     background: Background,
+    last_look: LastLook,
 }
 
 /// A project, open for reading and writing. Clones share it; the last one closes it.
@@ -191,6 +194,7 @@ impl Engine {
             writer: Mutex::new(None),
             snapshot_seq,
             background: Background::default(),
+            last_look: LastLook::default(),
         })))
     }
 
@@ -264,7 +268,7 @@ impl Engine {
     pub fn present(&self) -> Result<(State, Timestamp), EngineError> {
         let world = self.world()?;
         let now = self.moment(&world.state);
-        Ok((as_of(&world.state, now)?, now))
+        Ok((self.state_at(&world.state, now)?, now))
     }
 
     /// Answers a query of the current state.
@@ -277,7 +281,7 @@ impl Engine {
         let world = self.world()?;
         self.check_viewer(&world.state, viewer)?;
         let now = self.moment(&world.state);
-        match answer_to(&as_of(&world.state, now)?, now, query, viewer) {
+        match answer_to(&self.state_at(&world.state, now)?, now, query, viewer) {
             View::Missing(what) => Err(EngineError::NotFound(what)),
             View::Checkpoint(made) => {
                 self.check_shown(&world.state, &made.checkpoint)?;
@@ -445,6 +449,16 @@ impl Engine {
         self.0.shared.view()
     }
 
+    /// The last look at who is connected.
+    pub(crate) fn last_look(&self) -> &LastLook {
+        &self.0.last_look
+    }
+
+    /// The writer, if it was started.
+    pub(crate) fn running_writer(&self) -> Option<Arc<WriterHandle>> {
+        self.0.writer.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
     /// The background work of this engine.
     pub(crate) fn background(&self) -> &Background {
         &self.0.background
@@ -484,11 +498,17 @@ impl Engine {
         let mut core = core.within(Box::new(Disk::of(&inner.home)));
         let writers = writer_registry::list(&inner.home)?;
         let before = core.world().seq();
+        let lost = connections::lost(&core.world().state, &writers, self.now());
         if !writers.crashed.is_empty() {
             self.recovery().after_crashes(&mut core)?;
         }
         match self.recovery().after_outages(&mut core, &writers) {
             // The outage is not over; the note of it stays.
+            Ok(()) | Err(EngineError::Unavailable(_)) => {}
+            Err(error) => return Err(error),
+        }
+        match self.recovery().after_lost_connections(&mut core, lost) {
+            // They are found again as soon as something can be written.
             Ok(()) | Err(EngineError::Unavailable(_)) => {}
             Err(error) => return Err(error),
         }

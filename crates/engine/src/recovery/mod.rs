@@ -11,6 +11,7 @@ pub mod verify;
 
 use althing_kernel::integrity::IntegrityViolation;
 use althing_kernel::recovery::{Plan, Recover, RecoveryCompleted, plan};
+use althing_kernel::session::{Disconnect, Lost};
 use althing_kernel::{Caller, Command, Principal, Reply, Timestamp};
 use althing_trail::Store;
 use serde::Serialize;
@@ -122,6 +123,22 @@ impl Recovery<'_> {
             Caller { principal: Principal::System, key: core.key().public(), session: None };
         core.run_own(self.clock, Job { caller, command: outage.note(), asked: None, door: None })?;
         told.into_iter().try_for_each(|(_, note)| note.remove())
+    }
+
+    /// Records connections that have ended.
+    pub(crate) fn after_lost_connections(
+        &self,
+        core: &mut Core,
+        lost: Vec<Lost>,
+    ) -> Result<(), EngineError> {
+        if lost.is_empty() {
+            return Ok(());
+        }
+        let command = Command::RuntimeDisconnect(Disconnect { lost });
+        let caller =
+            Caller { principal: Principal::System, key: core.key().public(), session: None };
+        core.hold_within(self.patience)?;
+        core.run_own(self.clock, Job { caller, command, asked: None }).map(|_| ())
     }
 
     /// Recovers at a person's request: everything is examined.

@@ -1,6 +1,7 @@
 //! A world: the state and the chain after the same entries. Cheap to clone.
 
-use althing_kernel::{IdKind, Mint, State, Timestamp, Transaction};
+use althing_kernel::session::{Disconnect, Lost};
+use althing_kernel::{Caller, Command, IdKind, Mint, Principal, State, Timestamp, Transaction};
 use althing_trail::archive::Stub;
 use althing_trail::log::LogErrorKind;
 use althing_trail::{Chain, Commit, Entry, LogError, LogReader, SignedHead};
@@ -39,6 +40,24 @@ pub(crate) fn as_of(state: &State, now: Timestamp) -> Result<State, EngineError>
     }
     let mut mint = Unnamed(0);
     let mut tx = Transaction::begin(state.clone(), now, &mut mint);
+    tx.tick(usize::MAX)?;
+    Ok(tx.finish().0)
+}
+
+/// The state at a moment, without connections that have ended, which the next command will record.
+pub(crate) fn as_of_without(
+    state: &State,
+    now: Timestamp,
+    lost: Vec<Lost>,
+) -> Result<State, EngineError> {
+    let Some(project) = state.project().filter(|_| !lost.is_empty()) else {
+        return as_of(state, now);
+    };
+    let (principal, key) = (Principal::System, project.runtime_key);
+    let mut mint = Unnamed(0);
+    let mut tx = Transaction::begin(state.clone(), now, &mut mint);
+    let command = Command::RuntimeDisconnect(Disconnect { lost });
+    tx.decide(&Caller { principal, key, session: None }, &command)?;
     tx.tick(usize::MAX)?;
     Ok(tx.finish().0)
 }

@@ -43,9 +43,10 @@ impl State {
         news::remember(self, entry);
         self.clock = entry.at;
         // Entries of the runtime do not count as activity.
-        if let (Some(workspace), Actor::Principal(_)) = (&entry.draft.workspace, &entry.draft.actor)
+        if let (Some(workspace), Actor::Principal(by)) =
+            (&entry.draft.workspace, &entry.draft.actor)
         {
-            session::touch(self, workspace, entry.at);
+            session::touch(self, workspace, by, entry.at);
         }
         Ok(())
     }
@@ -110,6 +111,9 @@ fn apply_agent(
         AgentEvent::AgentRevoked(body) => agent::apply_standing(state, &body.agent, Some(entry.at)),
         AgentEvent::AgentReinstated(body) => agent::apply_standing(state, &body.agent, None),
         AgentEvent::SessionOpened(body) => session::apply_opened(state, entry, body),
+        AgentEvent::SessionConnected(body) => session::apply_connected(state, body),
+        AgentEvent::SessionDisconnected(body) => session::apply_disconnected(state, body),
+        AgentEvent::SessionKept(body) => session::apply_kept(state, body),
         AgentEvent::SessionClosed(body) => session::apply_closed(state, entry, body),
         AgentEvent::AuthenticationSucceeded(body) => authentication::apply_succeeded(state, body),
         AgentEvent::AuthenticationFailed(body) => {

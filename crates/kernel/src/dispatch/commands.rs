@@ -170,6 +170,7 @@ fn of_runtime(tx: &mut Transaction<'_>, caller: &Caller, command: RuntimeCommand
         RuntimeCommand::RuntimeRestored(args) => runtime::decide_restored(tx, args),
         RuntimeCommand::RuntimeDegraded(args) => runtime::decide_degraded(tx, args),
         RuntimeCommand::RuntimeRecover(args) => recovery::decide_recover(tx, args),
+        RuntimeCommand::RuntimeDisconnect(args) => session::decide_disconnect(tx, args),
         RuntimeCommand::TrailDenied(args) => access::decide_denied(tx, args),
         RuntimeCommand::TrailCompact(args) => archive::decide_compact(tx, args),
         RuntimeCommand::TrailPrune(args) => archive::decide_prune(tx, args),

@@ -68,6 +68,9 @@ kinds! {
         AgentRevoked "agent.revoked";
         AgentReinstated "agent.reinstated";
         SessionOpened "session.opened";
+        SessionConnected "session.connected";
+        SessionDisconnected "session.disconnected";
+        SessionKept "session.kept";
         SessionClosed "session.closed";
         AuthenticationSucceeded "authentication_succeeded";
         AuthenticationFailed "authentication_failed";

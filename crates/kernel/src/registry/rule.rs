@@ -83,6 +83,13 @@ rules! {
     AgentsHaveSessions "A-SESS-02":
         "Sessions belong to agents; people and the coordinator act without one."
         => "Leave `--session` out, or act as an agent with `--as NAME`.";
+    PeerOnly "A-SESS-03":
+        "A connected agent is a workspace of role `peer`: it can be looked at and ended, and is in no run."
+        => "Give it a workspace in a run with `althing workspace create`, or end it with `althing workspace abort`.";
+    PeerEnds "A-SESS-04":
+        "A peer is ended by a person who may abort workspaces, or by the coordinator where there are no people."
+        => "Have a person run `althing workspace abort ID --user NAME`; the agent itself closes its session with \
+        `althing do session.close`.";
     NoOverlap "A-LEASE-01":
         "Two holders never hold overlapping surfaces at the same time."
         => "Wait until it ends (`althing claim … --wait 10m`), ask the holder to release it, or claim \

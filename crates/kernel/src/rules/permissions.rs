@@ -23,11 +23,13 @@ use crate::values::name::{AgentName, UserId};
 /// Checks whether a person may issue a command.
 pub(crate) fn check(state: &State, user: &UserId, command: &Command) -> Result<(), Refusal> {
     // A target that does not exist needs no permission; the command itself refuses it.
-    let known = |target: &Option<WorkspaceId>| {
-        target.as_ref().is_none_or(|id| state.workspaces.contains_key(id))
+    let known = |permission: Permission, target: &Option<WorkspaceId>| {
+        let peer =
+            |id: &WorkspaceId| permission == Permission::Abort && state.sessions.contains_key(id);
+        target.as_ref().is_none_or(|id| state.workspaces.contains_key(id) || peer(id))
     };
     let permissions = of_command(state, user, command);
-    for (permission, target) in permissions.iter().filter(|(_, target)| known(target)) {
+    for (permission, target) in permissions.iter().filter(|(own, target)| known(*own, target)) {
         may(state, user, *permission, target.as_ref())?;
     }
     active(state, user).map(|_| ())

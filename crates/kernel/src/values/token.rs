@@ -57,7 +57,7 @@ macro_rules! known {
     };
 }
 
-known!(RoleName: coordinator "coordinator", worker "worker", observer "observer");
+known!(RoleName: coordinator "coordinator", worker "worker", observer "observer", peer "peer");
 
 known!(TypeName: directive "directive", feedback "feedback", query "query",
     artifact "artifact", observation "observation");

@@ -37,6 +37,7 @@ fn everything() -> World {
         .run(&althing_kernel::Caller { key: user("ada").key, ..alice }, "lease.open", &open)
         .unwrap_err();
     remembered(&mut world);
+    connected(&mut world);
     world.pass(24 * 60 * 60);
     let note = r#"{"turned_away":1,"reason":"x","since":1}"#;
     let degraded = Command::RuntimeDegraded(serde_json::from_str(note).unwrap());
@@ -57,6 +58,29 @@ fn everything() -> World {
     let new = althing_kernel::Caller { key: agent("zed").key, ..system() };
     world.run_command(&new, &rekey).unwrap();
     world
+}
+
+/// A session that is used through two connections and loses them while work is bound to its lease.
+fn connected(world: &mut World) {
+    let who = agent("k");
+    let mut session = None;
+    for name in ["c1", "c2"] {
+        let connection = json!({ "grace_s": 60, "name": name });
+        let open = json!({ "client": "c", "connection": connection }).to_string();
+        let reply = world.run(&who, "session.open", &open).unwrap();
+        session = Some(crate::support::session_of(reply));
+    }
+    let who = crate::support::in_session(&who, &session.unwrap());
+    let epoch = world.claim(&who, &["k"], 1_000).unwrap().epoch;
+    let fields = json!({ "agent": "n", "claim": epoch });
+    let assignment = json!({ "kind": "assignment", "text": "t", "fields": fields }).to_string();
+    world.run(&who, "memory.create", &assignment).unwrap();
+    let at = world.now.micros();
+    let lost = ["c1", "c2"].map(|name| json!({ "name": name, "since": at }));
+    let lost = serde_json::from_value(json!({ "lost": lost })).unwrap();
+    world.run_command(&system(), &Command::RuntimeDisconnect(lost)).unwrap();
+    world.pass(60);
+    world.tick();
 }
 
 /// Writes everything on the blackboard, and every event about agents.

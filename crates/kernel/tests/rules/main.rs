@@ -20,6 +20,7 @@ mod memory_loops;
 mod memory_offers;
 mod memory_work;
 mod one_store;
+mod peers;
 mod people;
 mod people_audit;
 mod permissions;

@@ -3,14 +3,15 @@
 use althing_dialects::frugal::planning::called;
 use althing_engine::Client;
 use althing_kernel::records::view::MemoryReply;
+use althing_kernel::text::Text;
 use althing_kernel::{AgentName, Command, Principal, Reply, Rule, State, Timestamp, WorkspaceId};
 
 use super::Verbs;
 pub(super) use crate::context::Present;
 use crate::error::Error;
 
-/// The client name of this dialect's sessions.
-pub(super) const SESSION: &str = "memory";
+/// The client name of this dialect's sessions without a connection.
+const SESSION: &str = "memory";
 
 impl Verbs<'_> {
     /// The current state, without other agents' private records.
@@ -51,7 +52,8 @@ impl Verbs<'_> {
         let open = althing_kernel::query::sessions(state, now);
         let mut own = open.into_iter().filter(|session| session.agent == agent);
         let Some(named) = self.context.session() else {
-            let found = own.find(|session| session.client.as_deref() == Some(SESSION));
+            let label = self.label();
+            let found = own.find(|session| session.client.as_deref() == Some(label.as_str()));
             return Ok(found.map(|session| session.workspace));
         };
         if own.any(|session| session.workspace == *named) {
@@ -62,6 +64,11 @@ impl Verbs<'_> {
         Err(Error::refused(Rule::SessionOwned, message.clone()).with_wording(message, way_out))
     }
 
+    /// The name of the caller's client: that of their connection, if they keep one.
+    pub(super) fn label(&self) -> Text<128> {
+        self.context.connected().cloned().unwrap_or_else(|| Text::lossy(SESSION))
+    }
+
     /// The caller's client, in their session if one is open.
     pub(super) fn client(&self) -> Result<Client, Error> {
         self.client_in(&self.present()?)
@@ -70,7 +77,9 @@ impl Verbs<'_> {
     /// The caller's client, given the current state.
     pub(super) fn client_in(&self, present: &Present) -> Result<Client, Error> {
         let session = self.session(&present.state, present.now)?;
-        Ok(self.context.client()?.in_session(session))
+        let client = self.context.client()?;
+        // A connection has its session already.
+        Ok(if session.is_some() { client.in_session(session) } else { client })
     }
 
     /// Issues a command about records.

@@ -12,7 +12,6 @@ use althing_kernel::lease::{Open, Surfaces};
 use althing_kernel::query::sessions;
 use althing_kernel::records::work::{Begin, Begun, ClaimStatus};
 use althing_kernel::records::{Kind, Record, RecordId, Status};
-use althing_kernel::text::Text;
 use althing_kernel::{Command, Reply, Timestamp};
 use serde_json::{Value, json};
 use std::time::Instant;
@@ -23,7 +22,7 @@ use super::claims::{self, Claim, Found};
 use super::context::{change, changed_since};
 use super::find::record;
 use super::ranking::{Wanted, density, open_plans, stale};
-use super::session::{Present, SESSION};
+use super::session::Present;
 use super::write::request_label;
 use super::{Verb, Verbs};
 use crate::error::Error;
@@ -99,10 +98,12 @@ impl Verbs<'_> {
             _ => None,
         };
         let looked = matches!(since, Since::First) || self.news(&before, since, 0).1 > 0;
+        let known = self.session(&before.state, before.now)?;
         let begun = self.begin(&before, claim.clone(), looked)?;
         let present = self.present()?;
         if let Some(session) = &begun.session {
-            let action = if begun.session_opened { "opened" } else { "reused" };
+            let opened = begun.session_opened || known.as_ref() != Some(session);
+            let action = if opened { "opened" } else { "reused" };
             facade.effect(action, "session", session.as_str());
         }
         facade.field("session_id", begun.session.as_ref().map(|id| id.as_str().to_owned()));
@@ -145,7 +146,7 @@ impl Verbs<'_> {
     /// Opens the session and the claim with one command. The command also marks everything up to
     /// now as seen; changes made before the answer is built are reported twice rather than never.
     fn begin(&self, before: &Present, claim: Option<Open>, looked: bool) -> Result<Begun, Error> {
-        let asked = Begin { claim, client: Some(Text::lossy(SESSION)), looked };
+        let asked = Begin { claim, client: Some(self.label()), looked };
         match self.client_in(before)?.execute(Command::WorkBegin(asked)) {
             Ok(Reply::Begun(begun)) => Ok(*begun),
             Ok(other) => Err(Error::unexpected(&other)),

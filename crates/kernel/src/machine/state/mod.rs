@@ -20,7 +20,7 @@ use crate::model::knowledge::blackboard::Commons;
 use crate::model::knowledge::records::Memory;
 use crate::model::knowledge::records::kind::RecordId;
 use crate::model::leasing::lease::Lease;
-use crate::model::leasing::session::Session;
+use crate::model::leasing::session::{ConnectionName, Session};
 use crate::model::runs::approvals::escalation::Escalation;
 use crate::model::runs::approvals::gate::{ClosedGate, Gate};
 use crate::model::runs::approvals::{GateType, Highway};
@@ -293,6 +293,28 @@ impl State {
     /// The recorded leases; some may have expired since the last entry.
     pub fn leases(&self) -> impl Iterator<Item = (&LeaseId, &Lease)> {
         self.leases.iter().map(|(id, lease)| (id, lease.as_ref()))
+    }
+
+    /// The open session that an agent's client uses through a connection.
+    pub fn session_through(
+        &self,
+        agent: &AgentName,
+        client: &Text<128>,
+        connection: &ConnectionName,
+        now: Timestamp,
+    ) -> Option<&WorkspaceId> {
+        let is_meant = |session: &Session| {
+            session.agent == *agent
+                && session.client.as_ref() == Some(client)
+                && session.connections.contains(connection)
+                && now < session.lapses_at()
+        };
+        self.sessions.iter().find(|(_, session)| is_meant(session)).map(|(id, _)| id)
+    }
+
+    /// The connections of all sessions; one that several sessions use comes several times.
+    pub fn connections(&self) -> impl Iterator<Item = &ConnectionName> {
+        self.sessions.values().flat_map(|session| &session.connections)
     }
 
     /// The number of objects in the state, as a measure of its size.

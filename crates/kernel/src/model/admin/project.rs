@@ -7,6 +7,7 @@ use crate::model::admin::adoption::Rules;
 use crate::values::id::ProjectId;
 use crate::values::key::PublicKey;
 use crate::values::text::Text;
+use crate::values::time::Timestamp;
 
 /// The version of the trail format that this kernel writes.
 pub(crate) const TRAIL_FORMAT: u32 = 1;
@@ -18,6 +19,8 @@ pub struct Project {
     pub id: ProjectId,
     /// The display name.
     pub name: Text<128>,
+    /// When it was created.
+    pub created_at: Timestamp,
     /// The key that currently signs heads.
     pub runtime_key: PublicKey,
     /// The version of the rules in force.

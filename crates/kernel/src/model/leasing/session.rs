@@ -3,11 +3,13 @@
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde::Serialize;
+use std::collections::BTreeSet;
 
 use crate::registry::kind::Kind;
 use crate::registry::lifecycle::{Edge, Lifecycle};
 use crate::values::id::{EntryId, WorkspaceId};
 use crate::values::name::AgentName;
+use crate::values::seconds::Secs;
 use crate::values::stream::Stream;
 use crate::values::text::Text;
 use crate::values::time::{Span, Timestamp};
@@ -20,6 +22,18 @@ pub(crate) const IDLE_SECS_MAX: u64 = 30 * 24 * 60 * 60;
 
 /// The default idle timeout, in seconds: 12 hours.
 pub(crate) const IDLE_SECS_DEFAULT: u64 = 12 * 60 * 60;
+
+/// The name of a connection: that of the process at its other end, which takes a fresh one.
+pub type ConnectionName = Text<32>;
+
+/// How long the leases of a session stay after its last connection ended.
+pub type Grace = Secs<1, 2_592_000>;
+
+/// The default grace time: 5 minutes.
+pub const GRACE_DEFAULT: Grace = Grace::known::<300>();
+
+/// The most connections one command reports as ended.
+pub(crate) const LOST_MAX: usize = 1_000;
 
 /// The idle timeout of a session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -101,6 +115,12 @@ pub struct Session {
     pub touched_at: Timestamp,
     /// The latest expiry of any of its leases; the session does not lapse before.
     pub held_until: Timestamp,
+    /// The connections it is used through; none for calls that keep no connection.
+    pub connections: BTreeSet<ConnectionName>,
+    /// How long it stays open after the last connection ended.
+    pub grace: Grace,
+    /// Set while it had connections and all of them have ended.
+    pub gone: Option<Gone>,
     /// The stream its entries belong to.
     pub stream: Stream,
     /// The number of its leases; derived from the leases.
@@ -108,25 +128,74 @@ pub struct Session {
     pub leases: usize,
 }
 
+/// The absence of a session's host.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Gone {
+    /// When the last connection ended.
+    pub since: Timestamp,
+    /// When the session ends, unless its agent comes back.
+    pub until: Timestamp,
+}
+
+impl Gone {
+    /// Says so, and when what was held is free.
+    pub fn words(self, now: Timestamp) -> String {
+        let left = self.until.since(now).micros().div_ceil(1_000_000);
+        let left = match left.div_ceil(60) {
+            0 | 1 => format!("{left} s"),
+            minutes => format!("{minutes} min"),
+        };
+        format!("its host is gone; free in {left}")
+    }
+}
+
 impl Session {
-    /// When it lapses if there is no further activity.
+    /// When it ends if there is no further activity.
     pub(crate) fn lapses_at(&self) -> Timestamp {
-        self.touched_at.after(self.idle.span()).max(self.held_until)
+        match self.gone {
+            Some(gone) => gone.until,
+            None => self.touched_at.after(self.idle.span()).max(self.held_until),
+        }
     }
 }
 
 /// The state of an open session.
 pub const OPEN: &str = "open";
 
+/// The state of a session whose host has gone.
+const GONE: &str = "gone";
+
 /// The lifecycle of a session.
 pub const LIFECYCLE: Lifecycle = Lifecycle {
     noun: "session",
     edges: &[
         Edge { from: None, to: OPEN, event: Kind::SessionOpened, by: "its agent" },
+        Edge { from: Some(OPEN), to: OPEN, event: Kind::SessionConnected, by: "its agent" },
+        Edge { from: Some(OPEN), to: OPEN, event: Kind::SessionDisconnected, by: "the runtime" },
+        Edge { from: Some(OPEN), to: GONE, event: Kind::SessionDisconnected, by: "the runtime" },
+        Edge { from: Some(GONE), to: OPEN, event: Kind::SessionConnected, by: "its agent" },
+        Edge { from: Some(GONE), to: GONE, event: Kind::SessionKept, by: "the runtime" },
         Edge { from: Some(OPEN), to: "closed", event: Kind::SessionClosed, by: "its agent" },
         Edge { from: Some(OPEN), to: "lapsed", event: Kind::SessionClosed, by: "the runtime" },
+        Edge { from: Some(GONE), to: "given up", event: Kind::SessionClosed, by: "the runtime" },
+        Edge {
+            from: Some(OPEN),
+            to: "ended",
+            event: Kind::SessionClosed,
+            by: "a person or the coordinator",
+        },
     ],
 };
+
+/// A connection that a session is used through.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Connection {
+    /// How long the session and its leases stay after the connection ended, in seconds.
+    pub grace_s: Grace,
+    /// The name of the process at the other end.
+    pub name: ConnectionName,
+}
 
 /// `session.open`: opens a session, in a fresh workspace.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -135,6 +204,10 @@ pub struct Open {
     /// The agent's label for its client, shown to people.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub client: Option<Text<128>>,
+    /// The connection it is used through. The caller's open session of the same client goes on, if
+    /// there is one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub connection: Option<Connection>,
     /// The idle timeout, in seconds (default 12 hours).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub idle_s: Option<Idle>,
@@ -149,6 +222,24 @@ pub struct Close {
     pub workspace: Option<WorkspaceId>,
 }
 
+/// A connection that has ended.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Lost {
+    /// Its name.
+    pub name: ConnectionName,
+    /// When it ended, as far as known: not before that.
+    pub since: Timestamp,
+}
+
+/// `runtime.disconnect`: records connections that have ended.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Disconnect {
+    /// The connections.
+    pub lost: Vec<Lost>,
+}
+
 /// `session.opened`
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -158,10 +249,54 @@ pub struct Opened {
     /// The agent's label for its client.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub client: Option<Text<128>>,
+    /// The connection it is used through.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub connection: Option<Connection>,
     /// The idle timeout, in seconds.
     pub idle_s: Idle,
     /// Whether it is the agent's standing session.
     pub standing: bool,
+    /// The workspace of the session.
+    pub workspace: WorkspaceId,
+}
+
+/// `session.connected`: an open session is used through another connection.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Connected {
+    /// The agent.
+    pub agent: AgentName,
+    /// The connection.
+    pub connection: Connection,
+    /// The workspace of the session.
+    pub workspace: WorkspaceId,
+}
+
+/// `session.disconnected`
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Disconnected {
+    /// The agent.
+    pub agent: AgentName,
+    /// The connection that ended.
+    pub connection: ConnectionName,
+    /// When it ended.
+    pub since: Timestamp,
+    /// When the session ends, unless its agent comes back; `None` while it has other connections.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub until: Option<Timestamp>,
+    /// The workspace of the session.
+    pub workspace: WorkspaceId,
+}
+
+/// `session.kept`: the grace time is over, but work is bound to leases of the session.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Kept {
+    /// The agent.
+    pub agent: AgentName,
+    /// When the last of its leases expires.
+    pub until: Timestamp,
     /// The workspace of the session.
     pub workspace: WorkspaceId,
 }
@@ -174,6 +309,10 @@ pub enum EndCause {
     Closed,
     /// It was idle for too long.
     Lapsed,
+    /// Its host went away, and its agent did not come back in time.
+    Gone,
+    /// A person or the coordinator ended it.
+    Ended,
 }
 
 /// `session.closed`
@@ -184,6 +323,9 @@ pub struct Closed {
     pub agent: AgentName,
     /// The reason.
     pub cause: EndCause,
+    /// The reason that a person or the coordinator gave.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<Text<1000>>,
     /// The workspace of the session.
     pub workspace: WorkspaceId,
 }

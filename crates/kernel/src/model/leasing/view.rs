@@ -4,7 +4,7 @@ use serde::Deserialize;
 use serde::Serialize;
 
 use crate::model::leasing::lease::Lease;
-use crate::model::leasing::session::Session;
+use crate::model::leasing::session::{Gone, Session};
 use crate::surfaces::Surface;
 use crate::values::id::{LeaseId, WorkspaceId};
 use crate::values::name::AgentName;
@@ -31,6 +31,9 @@ pub struct Collision {
     /// Its purpose.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub purpose: Option<String>,
+    /// The absence of its holder's host, if that has gone, and when it is free.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub host_gone: Option<Gone>,
 }
 
 /// A lease, as shown to callers.
@@ -59,6 +62,9 @@ pub struct LeaseView {
     pub expires_at: Timestamp,
     /// The time to live of a renewal, in seconds.
     pub ttl_s: u64,
+    /// The absence of its holder's host, if that has gone, and when it is free.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub host_gone: Option<Gone>,
 }
 
 /// A session, as shown to callers.
@@ -75,8 +81,19 @@ pub struct SessionView {
     pub standing: bool,
     /// When it was opened.
     pub opened_at: Timestamp,
-    /// When it lapses if there is no further activity.
+    /// When it ends if there is no further activity.
     pub lapses_at: Timestamp,
+    /// The number of its connections; none for calls that keep no connection.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub connections: usize,
+    /// When its host went away.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub gone_since: Option<Timestamp>,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+fn is_zero(count: &usize) -> bool {
+    *count == 0
 }
 
 impl Collision {
@@ -101,6 +118,7 @@ impl Collision {
             epoch: lease.epoch,
             expires_at: lease.expires_at,
             purpose: lease.purpose.as_ref().map(ToString::to_string),
+            host_gone: None,
         })
     }
 }
@@ -118,6 +136,7 @@ impl LeaseView {
             opened_at: lease.opened_at,
             expires_at: lease.expires_at,
             ttl_s: lease.ttl.secs(),
+            host_gone: None,
         }
     }
 }
@@ -131,6 +150,8 @@ impl SessionView {
             standing: session.standing,
             opened_at: session.opened_at,
             lapses_at: session.lapses_at(),
+            connections: session.connections.len(),
+            gone_since: session.gone.map(|gone| gone.since),
         }
     }
 }

@@ -124,6 +124,7 @@ impl Command {
             | Command::RuntimeRestored(_)
             | Command::RuntimeDegraded(_)
             | Command::RuntimeRecover(_)
+            | Command::RuntimeDisconnect(_)
             | Command::TrailDenied(_)
             | Command::TrailCompact(_)
             | Command::TrailPrune(_)

@@ -343,6 +343,7 @@ commands! {
         RuntimeRestored "runtime.restored" => runtime::NoteRestored;
         RuntimeDegraded "runtime.degraded" => runtime::NoteDegraded;
         RuntimeRecover "runtime.recover" => recovery::Recover;
+        RuntimeDisconnect "runtime.disconnect" => session::Disconnect;
         TrailDenied "trail.denied" => access::NoteDenied;
         TrailCompact "trail.compact" => archive::Compact;
         TrailPrune "trail.prune" => archive::Prune;

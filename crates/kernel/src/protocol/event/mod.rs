@@ -117,6 +117,9 @@ events! {
         AgentRevoked => agent::OfAgent;
         AgentReinstated => agent::OfAgent;
         SessionOpened => session::Opened;
+        SessionConnected => session::Connected;
+        SessionDisconnected => session::Disconnected;
+        SessionKept => session::Kept;
         SessionClosed => session::Closed;
         AuthenticationSucceeded => authentication::Succeeded;
         AuthenticationFailed => refusal::AuthenticationFailed;

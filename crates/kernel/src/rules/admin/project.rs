@@ -42,7 +42,7 @@ pub(crate) fn decide_create(
 
 pub(crate) fn apply_created(
     state: &mut State,
-    _entry: &Stamped,
+    entry: &Stamped,
     created: &Created,
 ) -> Result<(), ApplyError> {
     if state.project.is_some() {
@@ -52,6 +52,7 @@ pub(crate) fn apply_created(
         return Err(ApplyError::NewerFormat { found: created.format, known: TRAIL_FORMAT });
     }
     state.project = Some(Project {
+        created_at: entry.at,
         id: created.project.clone(),
         name: created.name.clone(),
         runtime_key: created.runtime_key,

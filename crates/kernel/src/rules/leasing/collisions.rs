@@ -1,9 +1,12 @@
 //! Search for live leases that overlap given surfaces.
 
+use std::sync::Arc;
+
 use crate::machine::state::State;
 use crate::model::leasing::lease::{COLLISIONS_MAX, Lease};
 use crate::model::leasing::view::{Collision, LeaseView};
 use crate::model::query::LeaseList;
+use crate::rules::leasing::session;
 use crate::surfaces::Surface;
 use crate::values::id::LeaseId;
 use crate::values::principal::Principal;
@@ -21,7 +24,11 @@ pub fn leases(state: &State, now: Timestamp, list: &LeaseList) -> Vec<LeaseView>
             && overlapping.as_ref().is_none_or(|found| found.contains(id))
     };
     let live = state.leases.iter().filter(|(id, lease)| wanted(id, lease));
-    live.map(|(id, lease)| LeaseView::of(id, lease)).collect()
+    let view = |(id, lease): (&LeaseId, &Arc<Lease>)| LeaseView {
+        host_gone: session::absence(state, lease),
+        ..LeaseView::of(id, lease)
+    };
+    live.map(view).collect()
 }
 
 /// The live leases that overlap the surfaces and are not held by `except`.
@@ -44,7 +51,11 @@ pub(crate) fn collisions_where(
     let in_the_way = |id: &LeaseId, of: &Principal| counts(id, of) && state.is_live(id, now);
     let found = state.surfaces.meeting(surfaces, COLLISIONS_MAX, &in_the_way);
     let leases = found.iter().filter_map(|id| state.leases.get(id).map(|lease| (id, lease)));
-    leases.filter_map(|(id, lease)| Collision::between(surfaces, id, lease)).collect()
+    let collision = |(id, lease): (&LeaseId, &Arc<Lease>)| {
+        let collision = Collision::between(surfaces, id, lease)?;
+        Some(Collision { host_gone: session::absence(state, lease), ..collision })
+    };
+    leases.filter_map(collision).collect()
 }
 
 /// The live leases that overlap surfaces, oldest first.

@@ -1,12 +1,16 @@
 //! Sessions: an agent at work, in a workspace of its own.
 //!
-//! A server that keeps a connection opens a session and closes it when the connection ends. Calls
-//! without a connection (the command line) share one *standing* session per agent, which opens with
-//! the first call and lapses after its idle timeout. A session does not lapse while it holds a live
+//! A server that keeps a connection opens a session and names the connection. Windows of one host are
+//! connections of one session. When the last one has ended, closed or killed, the session is *gone*:
+//! unless its agent comes back within the grace time, it ends. Leases that work is bound to stay until
+//! they expire. Calls without a connection (the command line) share one *standing* session per agent,
+//! which opens with the first call and lapses after its idle timeout, but not while it holds a live
 //! lease. When a session ends, its leases end with it.
 
 use crate::machine::state::{Deadline, State};
 use crate::machine::transaction::{DecisionError, Transaction};
+use crate::model::knowledge::records::Kind as RecordKind;
+use crate::model::leasing::lease::{Lease, ReleaseCause};
 use crate::protocol::event::{Draft, Event, Stamped};
 use crate::protocol::refusal::Refusal;
 use crate::protocol::reply::Reply;
@@ -60,20 +64,25 @@ pub(crate) fn ensure_called(
     let before = tx.entries().len();
     let id = match (&caller.principal, &caller.session, client) {
         (Principal::Agent(agent), None, Some(client)) => {
-            let is_meant = |session: &Session| {
-                session.agent == *agent && session.client.as_ref() == Some(client)
-            };
-            let own = tx.state().sessions.iter().filter(|(_, session)| is_meant(session));
-            if let Some((id, _)) = own.min_by_key(|(_, session)| session.opened_at) {
-                Some(id.clone())
+            if let Some(id) = of_client(tx.state(), agent, Some(client)) {
+                Some(id)
             } else {
-                let named = Open { client: Some(client.clone()), idle_s: None };
+                let named = Open { client: Some(client.clone()), ..Open::default() };
                 Some(open(tx, agent, &named, false)?)
             }
         }
         _ => ensure(tx, caller)?,
     };
     Ok((id, tx.entries().len() > before))
+}
+
+/// The oldest open session of an agent with a client label.
+fn of_client(state: &State, agent: &AgentName, client: Option<&Text<128>>) -> Option<WorkspaceId> {
+    let is_meant = |session: &Session| {
+        !session.standing && session.agent == *agent && session.client.as_ref() == client
+    };
+    let own = state.sessions.iter().filter(|(_, session)| is_meant(session));
+    own.min_by_key(|(_, session)| session.opened_at).map(|(id, _)| id.clone())
 }
 
 fn owned<'s>(
@@ -110,6 +119,7 @@ fn open(
         event: Event::SessionOpened(Opened {
             agent: agent.clone(),
             client: open.client.clone(),
+            connection: open.connection.clone(),
             idle_s: open.idle_s.unwrap_or_default(),
             standing,
             workspace: workspace.clone(),
@@ -127,8 +137,99 @@ pub(crate) fn decide_open(
         let message = format!("{} cannot open a session", caller.principal);
         return Err(Refusal::denied(Rule::AgentsHaveSessions, message).into());
     };
-    let workspace = open(tx, agent, args, false)?;
+    let known = args.connection.as_ref();
+    let known = known.and_then(|_| of_client(tx.state(), agent, args.client.as_ref()));
+    let workspace = match (known, &args.connection) {
+        (Some(known), Some(connection)) => {
+            connect(tx, agent, &known, connection)?;
+            known
+        }
+        _ => open(tx, agent, args, false)?,
+    };
     tx.session_reply(&workspace)
+}
+
+/// Goes on with an open session through another connection.
+fn connect(
+    tx: &mut Transaction<'_>,
+    agent: &AgentName,
+    workspace: &WorkspaceId,
+    connection: &Connection,
+) -> Result<(), DecisionError> {
+    let session = tx.state().sessions.get(workspace).ok_or(ApplyError::Unknown("the session"))?;
+    let (opened_by, stream) = (session.opened_by.clone(), session.stream.clone());
+    Ok(tx.emit(Draft {
+        actor: Principal::Agent(agent.clone()).into(),
+        workspace: Some(workspace.clone()),
+        stream,
+        correlation: Some(opened_by),
+        causation: None,
+        event: Event::SessionConnected(Connected {
+            agent: agent.clone(),
+            connection: connection.clone(),
+            workspace: workspace.clone(),
+        }),
+    })?)
+}
+
+/// Records connections that have ended. A session that loses its last one is gone, and ends after its
+/// grace time.
+pub(crate) fn decide_disconnect(
+    tx: &mut Transaction<'_>,
+    disconnect: &Disconnect,
+) -> Result<Reply, DecisionError> {
+    for lost in disconnect.lost.iter().take(LOST_MAX) {
+        let uses = |session: &Session| session.connections.contains(&lost.name);
+        let using = tx.state().sessions.iter().filter(|(_, session)| uses(session));
+        let using: Vec<WorkspaceId> = using.map(|(id, _)| id.clone()).collect();
+        for workspace in using {
+            let Some(session) = tx.state().sessions.get(&workspace).cloned() else { continue };
+            let since = lost.since.max(session.touched_at).min(tx.now());
+            let last = session.connections.len() == 1;
+            let event = Event::SessionDisconnected(Disconnected {
+                agent: session.agent.clone(),
+                connection: lost.name.clone(),
+                since,
+                until: last.then(|| since.after(session.grace.span())),
+                workspace: workspace.clone(),
+            });
+            tx.emit(about(&workspace, &session, event))?;
+        }
+    }
+    Ok(Reply::Done)
+}
+
+/// A draft of the runtime's entry about a session.
+fn about(workspace: &WorkspaceId, session: &Session, event: Event) -> Draft {
+    Draft {
+        actor: Actor::Protocol,
+        workspace: Some(workspace.clone()),
+        stream: session.stream.clone(),
+        correlation: Some(session.opened_by.clone()),
+        causation: Some(session.opened_by.clone()),
+        event,
+    }
+}
+
+/// Whether work is bound to a lease: an assignment that is not over has it as its claim, or its agent
+/// works in a run.
+fn is_bound(state: &State, lease: &Lease) -> bool {
+    let in_run = match &lease.holder {
+        Principal::Agent(agent) => state.bound_to(agent).next().is_some(),
+        Principal::User(_) | Principal::System => false,
+    };
+    let mut given = state.memory.newest(RecordKind::Assignment, Some(true));
+    in_run || given.any(|assignment| assignment.fields.claim == Some(lease.epoch))
+}
+
+/// The absence of the host that a lease was taken through, and when the lease is free; `None` while
+/// the host is there.
+pub(crate) fn absence(state: &State, lease: &Lease) -> Option<Gone> {
+    let session = state.sessions.get(lease.workspace.as_ref()?)?;
+    let gone = session.gone?;
+    let stays = is_bound(state, lease);
+    let until = if stays { lease.expires_at } else { gone.until.min(lease.expires_at) };
+    Some(Gone { since: gone.since, until })
 }
 
 pub(crate) fn decide_close(
@@ -146,7 +247,7 @@ pub(crate) fn decide_close(
         return Err(Refusal::not_found(Rule::SessionOwned, message).into());
     };
     owned(tx.state(), agent, &workspace)?;
-    end(tx, &workspace, caller.principal.clone().into(), EndCause::Closed)?;
+    end(tx, &workspace, caller.principal.clone().into(), EndCause::Closed, None)?;
     Ok(Reply::Done)
 }
 
@@ -156,30 +257,62 @@ pub(crate) fn end(
     workspace: &WorkspaceId,
     actor: Actor,
     cause: EndCause,
+    reason: Option<&Text<1000>>,
 ) -> Result<(), ApplyError> {
     lease::release_all_of(tx, workspace, &actor)?;
     let Some(session) = tx.state().sessions.get(workspace) else {
         return Ok(());
     };
     let (opened_by, stream) = (session.opened_by.clone(), session.stream.clone());
-    let agent = session.agent.clone();
+    let (agent, reason) = (session.agent.clone(), reason.cloned());
+    let of_runtime = matches!(cause, EndCause::Lapsed | EndCause::Gone);
     tx.emit(Draft {
         actor,
         workspace: Some(workspace.clone()),
         stream,
         correlation: Some(opened_by.clone()),
-        causation: (cause == EndCause::Lapsed).then_some(opened_by),
-        event: Event::SessionClosed(Closed { agent, cause, workspace: workspace.clone() }),
+        causation: of_runtime.then_some(opened_by),
+        event: Event::SessionClosed(Closed { agent, cause, reason, workspace: workspace.clone() }),
     })?;
     Ok(())
 }
 
-/// Ends a session whose idle timeout has passed.
+/// Ends a session whose idle timeout, or whose grace time, has passed.
 pub(crate) fn on_deadline(
     tx: &mut Transaction<'_>,
     workspace: &WorkspaceId,
 ) -> Result<(), ApplyError> {
-    end(tx, workspace, Actor::Protocol, EndCause::Lapsed)
+    match tx.state().sessions.get(workspace).and_then(|session| session.gone) {
+        None => end(tx, workspace, Actor::Protocol, EndCause::Lapsed, None),
+        Some(gone) => give_back(tx, workspace, gone),
+    }
+}
+
+/// Releases the leases of a session whose host did not come back, except those that work is bound to,
+/// and ends the session if none is left.
+fn give_back(
+    tx: &mut Transaction<'_>,
+    workspace: &WorkspaceId,
+    gone: Gone,
+) -> Result<(), ApplyError> {
+    let mut kept_until = None;
+    for id in tx.state().leases_in(workspace) {
+        let Some(lease) = tx.state().leases.get(&id).cloned() else { continue };
+        if lease.expires_at > gone.until && is_bound(tx.state(), &lease) {
+            kept_until = kept_until.max(Some(lease.expires_at));
+            continue;
+        }
+        let event = lease::released(&id, &lease, ReleaseCause::HostGone);
+        tx.emit(lease::about(&lease, Actor::Protocol, true, event))?;
+    }
+    let Some(until) = kept_until else {
+        return end(tx, workspace, Actor::Protocol, EndCause::Gone, None);
+    };
+    let session = tx.state().sessions.get(workspace).ok_or(ApplyError::Unknown("the session"))?;
+    let agent = session.agent.clone();
+    let event = Event::SessionKept(Kept { agent, until, workspace: workspace.clone() });
+    let draft = about(workspace, session, event);
+    tx.emit(draft)
 }
 
 pub(crate) fn apply_opened(
@@ -199,6 +332,9 @@ pub(crate) fn apply_opened(
         opened_by: entry.id.clone(),
         touched_at: entry.at,
         held_until: entry.at,
+        connections: opened.connection.iter().map(|own| own.name.clone()).collect(),
+        grace: opened.connection.as_ref().map_or(GRACE_DEFAULT, |own| own.grace_s),
+        gone: None,
         stream: entry.draft.stream.clone(),
         leases: 0,
     };
@@ -230,11 +366,64 @@ pub(crate) fn apply_closed(
     Ok(())
 }
 
-/// Records activity in a session, if the last record is old enough.
-pub(crate) fn touch(state: &mut State, workspace: &WorkspaceId, at: Timestamp) {
+pub(crate) fn apply_connected(state: &mut State, connected: &Connected) -> Result<(), ApplyError> {
+    known(state, &connected.workspace, &connected.agent)?;
+    reschedule(state, &connected.workspace, |session| {
+        session.connections.insert(connected.connection.name.clone());
+        session.grace = connected.connection.grace_s;
+        session.gone = None;
+    });
+    Ok(())
+}
+
+pub(crate) fn apply_disconnected(
+    state: &mut State,
+    ended: &Disconnected,
+) -> Result<(), ApplyError> {
+    let session = known(state, &ended.workspace, &ended.agent)?;
+    if !session.connections.contains(&ended.connection) {
+        return Err(ApplyError::Unknown("the connection"));
+    }
+    let since = ended.since;
+    reschedule(state, &ended.workspace, |session| {
+        session.connections.remove(&ended.connection);
+        session.gone = ended.until.map(|until| Gone { since, until });
+    });
+    Ok(())
+}
+
+pub(crate) fn apply_kept(state: &mut State, kept: &Kept) -> Result<(), ApplyError> {
+    let session = known(state, &kept.workspace, &kept.agent)?;
+    let gone = session.gone.ok_or(ApplyError::Mismatch("a session that is not gone"))?;
+    let gone = Some(Gone { until: kept.until, ..gone });
+    reschedule(state, &kept.workspace, |session| session.gone = gone);
+    Ok(())
+}
+
+/// The open session of an agent that an entry is about.
+fn known<'s>(
+    state: &'s State,
+    workspace: &WorkspaceId,
+    agent: &AgentName,
+) -> Result<&'s Session, ApplyError> {
+    let session = state.sessions.get(workspace).ok_or(ApplyError::Unknown("the session"))?;
+    if session.agent == *agent {
+        Ok(session)
+    } else {
+        Err(ApplyError::Mismatch("the session's agent"))
+    }
+}
+
+/// Records activity in a session, if the last record is old enough. An agent that acts in a session
+/// whose host is gone has come back.
+pub(crate) fn touch(state: &mut State, workspace: &WorkspaceId, by: &Principal, at: Timestamp) {
     let Some(session) = state.sessions.get(workspace) else {
         return;
     };
+    if session.gone.is_some() && *by == Principal::Agent(session.agent.clone()) {
+        reschedule(state, workspace, |session| (session.gone, session.touched_at) = (None, at));
+        return;
+    }
     let step = Span::from_micros(session.idle.span().micros() / TOUCHES_PER_IDLE);
     if at >= session.touched_at.after(step) {
         reschedule(state, workspace, |session| session.touched_at = at);
@@ -243,7 +432,7 @@ pub(crate) fn touch(state: &mut State, workspace: &WorkspaceId, at: Timestamp) {
 
 /// Keeps a session from lapsing before its leases expire.
 pub(crate) fn hold_until(state: &mut State, workspace: &WorkspaceId, until: Timestamp) {
-    if state.sessions.get(workspace).is_some_and(|session| session.lapses_at() < until) {
+    if state.sessions.get(workspace).is_some_and(|session| session.held_until < until) {
         reschedule(state, workspace, |session| session.held_until = until);
     }
 }
@@ -253,6 +442,9 @@ fn reschedule(state: &mut State, workspace: &WorkspaceId, change: impl FnOnce(&m
         let before = session.lapses_at();
         change(session);
         let after = session.lapses_at();
+        if before == after {
+            return;
+        }
         state.deadlines.remove(&(before, Deadline::Session(workspace.clone())));
         state.deadlines.insert((after, Deadline::Session(workspace.clone())));
     }

@@ -10,8 +10,9 @@ use crate::model::runs::right::{Right, RightView};
 use crate::model::runs::task::Task;
 use crate::model::runs::task::view::TaskView;
 use crate::model::runs::workspace::Workspace;
+use crate::model::runs::workspace::view::WorkspaceView;
 use crate::rules::query::work::{Asked, missing};
-use crate::rules::runs::workspace::sight;
+use crate::rules::runs::workspace::{peer, sight};
 use crate::values::id::{TaskId, WorkspaceId};
 
 pub(crate) use crate::model::query::topology::*;
@@ -30,6 +31,28 @@ impl WorkspaceList {
             && !(self.leaves && asked.state.children_of(id).next().is_some())
     }
 
+    /// Whether a peer or the standing root has the place in the tree that the query asks for.
+    fn is_placed_outside(&self, asked: Asked<'_>, view: &WorkspaceView) -> bool {
+        let is_peer = |id: &WorkspaceId| asked.state.sessions.contains_key(id);
+        self.above.as_ref().is_none_or(|from| view.standing && is_peer(from))
+            && self.below.as_ref().is_none_or(|top| view.parent.as_ref() == Some(top))
+            && self.beside.as_ref().is_none_or(|other| {
+                view.peer.is_some() && is_peer(other) && *other != view.workspace
+            })
+            && !(self.leaves && view.standing)
+    }
+
+    fn fits_outside(&self, asked: Asked<'_>, view: &WorkspaceView) -> bool {
+        self.agent.as_ref().is_none_or(|agent| view.agent.as_ref() == Some(agent))
+            && self.status.is_none_or(|status| view.status == status)
+            && !self.orphans
+            && self.originator.as_ref().is_none_or(|by| view.originator == *by)
+            && self.owner.as_ref().is_none_or(|of| view.owner == *of)
+            && self.group.is_none()
+            && self.role.as_ref().is_none_or(|role| view.role == *role)
+            && self.is_placed_outside(asked, view)
+    }
+
     pub(crate) fn fits(&self, asked: Asked<'_>, id: &WorkspaceId, known: &Workspace) -> bool {
         let charter = &known.charter;
         self.agent.as_ref().is_none_or(|agent| known.agent.as_ref() == Some(agent))
@@ -44,7 +67,30 @@ impl WorkspaceList {
     }
 }
 
+/// The workspaces outside runs: the peers, and the standing root above them.
 impl Asked<'_> {
+    /// A peer, or the standing root.
+    pub(crate) fn peer(self, id: &WorkspaceId) -> Option<WorkspaceView> {
+        if peer::standing_root(self.state).as_ref() == Some(id) {
+            return WorkspaceView::of_project(self.state);
+        }
+        let session = self.state.sessions.get(id).filter(|_| self.reads(id))?;
+        Some(WorkspaceView::of_peer(self.state, self.now, id, session))
+    }
+
+    /// The peers that a query asks for. The standing root is listed if there are any below it.
+    pub(crate) fn peers(self, list: &WorkspaceList) -> Vec<WorkspaceView> {
+        let all = peer::peers(self.state, self.now).filter(|(id, _)| self.reads(id));
+        let mut views: Vec<WorkspaceView> = all
+            .map(|(id, session)| WorkspaceView::of_peer(self.state, self.now, id, session))
+            .collect();
+        if !views.is_empty() {
+            views.extend(WorkspaceView::of_project(self.state));
+        }
+        views.retain(|view| list.fits_outside(self, view));
+        views
+    }
+
     fn knows(self, id: &WorkspaceId) -> bool {
         self.state.workspaces.contains_key(id) && self.reads(id)
     }

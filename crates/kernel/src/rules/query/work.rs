@@ -81,6 +81,7 @@ impl Asked<'_> {
         };
         let all = self.state.workspaces().filter(|(id, known)| fits(id, known));
         let mut views: Vec<WorkspaceView> = all.map(|(id, known)| self.view(id, known)).collect();
+        views.extend(self.peers(list));
         views.sort_by_key(|view| view.created_at);
         views
     }
@@ -88,7 +89,9 @@ impl Asked<'_> {
     pub(crate) fn workspace(self, id: &WorkspaceId) -> Answer {
         match self.state.workspaces.get(id).filter(|_| self.reads(id)) {
             Some(known) => Answer::Workspace(Box::new(self.view(id, known))),
-            None => missing("workspace", id),
+            None => self
+                .peer(id)
+                .map_or_else(|| missing("workspace", id), |view| Answer::Workspace(Box::new(view))),
         }
     }
 

@@ -271,6 +271,8 @@ pub enum ReleaseCause {
     Released,
     /// The session it was opened in ended.
     SessionEnded,
+    /// The host of the session it was opened in went away, and its agent did not come back in time.
+    HostGone,
     /// Its holder opened another lease in its place.
     Replaced,
     /// The work it was held for has ended.

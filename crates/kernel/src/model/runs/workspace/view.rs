@@ -96,6 +96,60 @@ pub struct WorkspaceView {
     /// The conflicts that keep its work from being merged.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub conflicts: Vec<OpenConflict>,
+    /// The connection of an agent, if it is a peer.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub peer: Option<PeerView>,
+    /// Whether it is the project's standing root, which peers are below.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub standing: bool,
+}
+
+impl WorkspaceView {
+    /// Whether it is part of a run, and neither a peer nor the standing root.
+    pub fn is_of_run(&self) -> bool {
+        self.peer.is_none() && !self.standing
+    }
+}
+
+/// Whether the host of a peer is there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum PeerState {
+    /// It is there, or the agent makes calls without a connection.
+    Active,
+    /// It has gone; the peer ends unless its agent comes back.
+    Gone,
+}
+
+impl PeerState {
+    /// The name.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            PeerState::Active => "active",
+            PeerState::Gone => "gone",
+        }
+    }
+}
+
+/// A connected agent, as shown to callers.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct PeerView {
+    /// The agent's label for its client.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub client: Option<String>,
+    /// The number of its connections; none for calls that keep no connection.
+    pub connections: usize,
+    /// The approximate time of its last activity.
+    pub last_activity: Timestamp,
+    /// The number of leases it holds.
+    pub leases: usize,
+    /// Whether it is the agent's standing session of calls without a connection.
+    pub standing: bool,
+    /// Whether its host is there.
+    pub state: PeerState,
+    /// When its host went away.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub gone_since: Option<Timestamp>,
 }
 
 /// The files of a workspace, by hash.

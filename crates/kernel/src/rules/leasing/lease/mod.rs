@@ -83,7 +83,8 @@ pub(crate) fn grant(
     let holder = &caller.principal;
     let taken = collisions(tx.state(), tx.now(), open.surfaces.as_slice(), Some(holder));
     if let Some(first) = taken.first() {
-        let message = collision_message(first, taken.len());
+        let gone = first.host_gone.map(|gone| format!("; {}", gone.words(tx.now())));
+        let message = collision_message(first, taken.len()) + &gone.unwrap_or_default();
         return Err(Refusal::collision(message, Details::Collisions(taken)).into());
     }
     let ttl = open.ttl_s.unwrap_or_default();

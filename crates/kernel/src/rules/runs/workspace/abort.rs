@@ -10,8 +10,8 @@ use crate::registry::rule::Rule;
 use crate::rules::runs::approvals::gate;
 use crate::rules::runs::approvals::gate::{Stop, Way};
 use crate::rules::runs::workspace;
-use crate::rules::runs::workspace::change;
 use crate::rules::runs::workspace::change::Change;
+use crate::rules::runs::workspace::{change, peer};
 use crate::values::id::WorkspaceId;
 use crate::values::principal::{Actor, Caller};
 use crate::values::text::Text;
@@ -23,6 +23,9 @@ pub(crate) fn decide_abort(
     caller: &Caller,
     abort: &Abort,
 ) -> Result<Reply, DecisionError> {
+    if tx.state().sessions.contains_key(&abort.workspace) {
+        return peer::decide_end(tx, caller, &abort.workspace, abort.reason.as_ref());
+    }
     let initiator = workspace::coordinator_only(tx.state(), caller, "abort a workspace")?;
     let workspace = workspace::get(tx.state(), &abort.workspace)?;
     if workspace.status.is_terminal() {

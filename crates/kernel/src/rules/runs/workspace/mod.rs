@@ -29,6 +29,7 @@ pub mod liveness;
 pub mod memory;
 pub mod meter;
 pub mod migrate;
+pub(crate) mod peer;
 pub mod priority;
 pub mod reparent;
 pub mod sight;
@@ -53,8 +54,9 @@ pub use crate::model::runs::workspace::*;
 
 /// A workspace by id, or a refusal if there is none.
 pub(crate) fn get<'s>(state: &'s State, id: &WorkspaceId) -> Result<&'s Arc<Workspace>, Refusal> {
-    state.workspaces.get(id).ok_or_else(|| {
-        Refusal::not_found(Rule::ReferenceKnown, format!("there is no workspace {id}"))
+    state.workspaces.get(id).ok_or_else(|| match state.sessions.get(id) {
+        Some(session) => peer::not_in_run(id, session),
+        None => Refusal::not_found(Rule::ReferenceKnown, format!("there is no workspace {id}")),
     })
 }
 

@@ -19,7 +19,7 @@ use crate::registry::apply_error::ApplyError;
 use crate::registry::rule::Rule;
 use crate::rules::runs::approvals::gate;
 use crate::rules::runs::workspace::change::Change;
-use crate::rules::runs::workspace::{change, suspend};
+use crate::rules::runs::workspace::{change, peer, suspend};
 use crate::rules::runs::{envelope, workspace};
 use crate::values::content::Content;
 use crate::values::id::WorkspaceId;
@@ -34,6 +34,10 @@ pub(crate) fn decide_terminate(
     terminate: &Terminate,
 ) -> Result<Reply, DecisionError> {
     let id = &terminate.workspace;
+    // A peer has no directive to finish, so there is nothing to wait for.
+    if tx.state().sessions.contains_key(id) {
+        return peer::decide_end(tx, caller, id, terminate.reason.as_ref());
+    }
     coordinator::root(tx.state())?;
     workspace::get(tx.state(), id)?;
     if !workspace::commands(tx.state(), caller, id) {

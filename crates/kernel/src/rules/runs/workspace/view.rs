@@ -47,6 +47,8 @@ impl WorkspaceView {
                 .integrations
                 .get(id)
                 .map_or_else(Vec::new, |open| open.conflicts.clone()),
+            peer: None,
+            standing: false,
         }
     }
 }
