@@ -138,7 +138,7 @@ impl Recovery<'_> {
         let caller =
             Caller { principal: Principal::System, key: core.key().public(), session: None };
         core.hold_within(self.patience)?;
-        core.run_own(self.clock, Job { caller, command, asked: None }).map(|_| ())
+        core.run_own(self.clock, Job { caller, command, asked: None, door: None }).map(|_| ())
     }
 
     /// Recovers at a person's request: everything is examined.
