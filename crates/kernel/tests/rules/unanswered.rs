@@ -101,9 +101,11 @@ fn a_merge_nobody_approves_leaves_the_work_finished_and_can_be_asked_about_again
     // To merge it in another way is another order, about which people are asked, too.
     let other = json!({ "workspace": work, "decision": "accept", "strategy": "layered" });
     let other = gate_of(run.ok(&Run::lead(), "integration.decide", other));
+    run.refused(&Run::lead(), "gate.ask", json!({ "gate": gate.gate }), "W-HH-02");
     wait(&mut run);
     assert_eq!(run.status(&work), Status::Integrating);
-    let again = ask(&mut run, &Run::lead(), &json!(gate.gate));
+    run.refused(&Run::lead(), "gate.ask", json!({ "gate": gate.gate }), "A-HH-02");
+    let again = ask(&mut run, &Run::lead(), &json!(other.gate));
     answer(&mut run, &json!(again.gate), "approve");
     assert_eq!(run.status(&work), Status::Closed);
     run.refused(&Run::lead(), "gate.ask", json!({ "gate": other.gate }), "A-HH-02");
@@ -165,9 +167,12 @@ fn a_workspace_or_an_abort_nobody_approves_is_asked_about_again_by_who_ordered_i
     answer(&mut run, &json!(again.gate), "approve");
     let made = WorkspaceId::new(gate.subject.as_str()).unwrap();
     assert_eq!(run.status(&made), Status::Idle, "as it was ordered");
+    run.refused(&agent("w2"), "gate.ask", json!({ "gate": gate.gate }), "A-HH-02");
     let again = ask(&mut run, &Run::lead(), &json!(abort.gate));
-    answer(&mut run, &json!(again.gate), "approve");
-    assert_eq!(run.status(&top), Status::Failed);
+    answer(&mut run, &json!(again.gate), "reject");
+    let late = json!({ "gate": abort.gate });
+    run.refused(&Run::lead(), "gate.ask", late, "A-HH-02");
+    assert_eq!(run.status(&top), Status::Active, "a person's no stays");
     run.sound();
 }
 
