@@ -131,9 +131,8 @@ fn no_agent_gets_past_people_who_do_not_answer() {
     plan(&project, "lexer");
     stopped(&project, "lead", &["task", "approve", "lexer"], "W-HH-09");
     // Nobody makes people of agents, and no run begins without people.
-    let key = "ed25519:AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA";
-    let key = project.json(&["users"])[0]["key"].as_str().unwrap_or(key).to_owned();
-    let create = format!(r#"{{"user":"mallory","key":"{key}"}}"#);
+    let key = project.json(&["users"])[0]["key"].clone();
+    let create = format!(r#"{{"user":"mallory","key":{key}}}"#);
     stopped(&project, "lead", &["do", "user.create", &create], "A-ID-03");
     project.ok(&["coordinator", "stop", "--force", "--as", "lead"]);
     stopped(&project, "lead", &["coordinator", "start"], "A-RUN-01");
@@ -163,7 +162,8 @@ fn no_agent_merges_or_ends_what_people_did_not_answer() {
     let around = || {
         stopped(&project, "lead", &["group", "abort", "g"], "W-HH-02");
         stopped(&project, "lead", &["coordinator", "stop", "--force"], "W-HH-02");
-        stopped(&project, "lead", &["workspace", "terminate", "agent:w"], "W-HH-02");
+        let finish = ["workspace", "terminate", "agent:w", "--grace", "1s"];
+        stopped(&project, "lead", &finish, "W-HH-02");
     };
     let abort = ["workspace", "abort", "agent:w"];
     assert_eq!(project.json(&[&abort[..], &["--as", "lead"]].concat())["type"], "workspace_abort");
