@@ -95,45 +95,45 @@ fn no_agent_chooses_settings_that_pass_people() {
 #[test]
 fn no_agent_gets_past_people_who_do_not_answer() {
     let project = begun();
+    let tries = |who: &str, task: &str, gate: &str, answered: &str| {
+        stopped(&project, who, &["gate", "approve", gate], answered);
+        stopped(&project, who, &["task", "approve", task], "W-HH-09");
+        let assign = ["task", "assign", task, "--agent", "w", "--authority", "src"];
+        stopped(&project, who, &assign, "W-TASK-05");
+        stopped(&project, who, &["task", "retry", task], "W-TASK-05");
+        assert_eq!(status(&project, task), "draft");
+    };
+    let waiting = plan(&project, "lexer");
+    tries("lead", "lexer", &waiting, "W-HH-35");
     good(&project.told_user("ada", &["highway", "set", "--wait", "task_approval=1s"]));
     let gate = plan(&project, "parser");
-    let tries = |who: &str, gate: &str, answered: &str| {
-        stopped(&project, who, &["gate", "approve", gate], answered);
-        stopped(&project, who, &["task", "approve", "parser"], "W-HH-09");
-        let assign = ["task", "assign", "parser", "--agent", "w", "--authority", "src"];
-        stopped(&project, who, &assign, "W-TASK-05");
-        stopped(&project, who, &["task", "retry", "parser"], "W-TASK-05");
-        assert_eq!(status(&project, "parser"), "draft");
-    };
-    tries("lead", &gate, "W-HH-35");
     nobody_answers();
-    tries("lead", &gate, "W-HH-06");
+    tries("lead", "parser", &gate, "W-HH-06");
     // Another agent in the post gets no further.
     project.ok(&["coordinator", "hand-over", "deputy", "--as", "lead"]);
-    tries("deputy", &gate, "W-HH-06");
-    stopped(&project, "lead", &["gate", "ask", &gate], "W-ROLE-04");
-    // To ask again is to ask a person again, at a new gate.
+    tries("deputy", "parser", &gate, "W-HH-06");
+    tries("deputy", "lexer", &waiting, "W-HH-35");
+    let ask = format!(r#"{{"gate":"{gate}"}}"#);
+    stopped(&project, "lead", &["do", "gate.ask", &ask], "W-ROLE-04");
     let said = project.ok(&["status"]).out;
     assert!(said.contains("1 gate was rejected since nobody answered"), "{said}");
     assert_eq!(project.json(&["status"])["run"]["unanswered"], 1);
     assert!(project.ok(&["gate", "list"]).err.contains("`althing gate ask GATE`"));
+    // To ask again is to ask a person again, at a new gate.
+    good(&project.told_user("ada", &["highway", "set", "--wait", "task_approval=15m"]));
     let again = project.json(&["gate", "ask", &gate, "--as", "deputy"]);
-    assert_eq!(
-        (&again["asks_again"], &again["fallback"]),
-        (&gate.as_str().into(), &"reject".into())
-    );
-    tries("deputy", again["gate"].as_str().unwrap(), "W-HH-35");
-    nobody_answers();
-    tries("deputy", again["gate"].as_str().unwrap(), "W-HH-06");
+    assert_eq!(again["asks_again"], gate.as_str());
+    assert_eq!(again["fallback"], "reject");
+    tries("deputy", "parser", again["gate"].as_str().unwrap(), "W-HH-35");
+    tries("deputy", "parser", &gate, "W-HH-06");
     // To plan it anew is to ask anew.
     project.ok(&["coordinator", "hand-over", "lead", "--as", "deputy"]);
     project.ok(&["task", "cancel", "parser", "--as", "lead"]);
-    plan(&project, "lexer");
-    stopped(&project, "lead", &["task", "approve", "lexer"], "W-HH-09");
+    let anew = plan(&project, "parser2");
+    tries("lead", "parser2", &anew, "W-HH-35");
     // Nobody makes people of agents, and no run begins without people.
-    let key = "ed25519:AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA";
-    let key = project.json(&["users"])[0]["key"].as_str().unwrap_or(key).to_owned();
-    let create = format!(r#"{{"user":"mallory","key":"{key}"}}"#);
+    let key = project.json(&["users"])[0]["key"].clone();
+    let create = format!(r#"{{"user":"mallory","key":{key}}}"#);
     stopped(&project, "lead", &["do", "user.create", &create], "A-ID-03");
     project.ok(&["coordinator", "stop", "--force", "--as", "lead"]);
     stopped(&project, "lead", &["coordinator", "start"], "A-RUN-01");
@@ -163,7 +163,8 @@ fn no_agent_merges_or_ends_what_people_did_not_answer() {
     let around = || {
         stopped(&project, "lead", &["group", "abort", "g"], "W-HH-02");
         stopped(&project, "lead", &["coordinator", "stop", "--force"], "W-HH-02");
-        stopped(&project, "lead", &["workspace", "terminate", "agent:w"], "W-HH-02");
+        let finish = ["workspace", "terminate", "agent:w", "--grace", "1s"];
+        stopped(&project, "lead", &finish, "W-HH-02");
     };
     let abort = ["workspace", "abort", "agent:w"];
     assert_eq!(project.json(&[&abort[..], &["--as", "lead"]].concat())["type"], "workspace_abort");

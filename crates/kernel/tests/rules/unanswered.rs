@@ -101,9 +101,11 @@ fn a_merge_nobody_approves_leaves_the_work_finished_and_can_be_asked_about_again
     // To merge it in another way is another order, about which people are asked, too.
     let other = json!({ "workspace": work, "decision": "accept", "strategy": "layered" });
     let other = gate_of(run.ok(&Run::lead(), "integration.decide", other));
+    run.refused(&Run::lead(), "gate.ask", json!({ "gate": gate.gate }), "W-HH-02");
     wait(&mut run);
     assert_eq!(run.status(&work), Status::Integrating);
-    let again = ask(&mut run, &Run::lead(), &json!(gate.gate));
+    run.refused(&Run::lead(), "gate.ask", json!({ "gate": gate.gate }), "A-HH-02");
+    let again = ask(&mut run, &Run::lead(), &json!(other.gate));
     answer(&mut run, &json!(again.gate), "approve");
     assert_eq!(run.status(&work), Status::Closed);
     run.refused(&Run::lead(), "gate.ask", json!({ "gate": other.gate }), "A-HH-02");
@@ -165,9 +167,12 @@ fn a_workspace_or_an_abort_nobody_approves_is_asked_about_again_by_who_ordered_i
     answer(&mut run, &json!(again.gate), "approve");
     let made = WorkspaceId::new(gate.subject.as_str()).unwrap();
     assert_eq!(run.status(&made), Status::Idle, "as it was ordered");
+    run.refused(&agent("w2"), "gate.ask", json!({ "gate": gate.gate }), "A-HH-02");
     let again = ask(&mut run, &Run::lead(), &json!(abort.gate));
-    answer(&mut run, &json!(again.gate), "approve");
-    assert_eq!(run.status(&top), Status::Failed);
+    answer(&mut run, &json!(again.gate), "reject");
+    let late = json!({ "gate": abort.gate });
+    run.refused(&Run::lead(), "gate.ask", late, "A-HH-02");
+    assert_eq!(run.status(&top), Status::Active, "a person's no stays");
     run.sound();
 }
 
@@ -274,12 +279,12 @@ fn who_chose_it_stands_on_the_gate_and_in_the_settings() {
 
 /// Shows W-HH-33.
 #[test]
-fn by_default_an_agents_question_waits_until_a_person_answers() {
+fn by_default_an_agents_question_waits_as_long_as_its_workspace_does() {
     let mut run = Run::with_highway(json!({}));
     let id = run.active();
     let args = json!({ "workspace": id, "type": "escalation", "reason": "may I?" });
     run.ok(&agent("w1"), "signal.emit", args);
-    run.world.pass(7 * 24 * 60 * 60);
+    run.world.pass(20 * 60 * 60);
     run.world.tick();
     let open = run.world.ask("escalation.list", "{}");
     assert_eq!((&open[0]["reason"], &open[0]["due"]), (&json!("may I?"), &json!(null)));

@@ -144,7 +144,8 @@ impl Gates {
                 let same =
                     known.is_some_and(|known| *known == (about.clone(), body.request.clone()));
                 at.must(same, "nobody answered the same thing before");
-                self.guarded.remove(&about);
+                let last = self.guarded.remove(&about);
+                at.must(last.as_ref() == Some(before), "it is asked again once");
             }
             None => {
                 let free = self.guarded.get(&about).is_none_or(another);

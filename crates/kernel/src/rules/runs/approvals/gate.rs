@@ -128,12 +128,15 @@ fn turned_back(gate: &GateId) -> Refusal {
     Refusal::denied(Rule::GateWaits, unanswered(gate))
 }
 
-/// Whether people can be asked again about what waited at a gate.
+/// Whether people can be asked again about what waited at a gate: if nobody answered, nobody asked
+/// again yet, and there is still something to decide.
 pub(crate) fn can_ask_again(state: &State, id: &GateId) -> bool {
     state.closed_gates.get(id).is_some_and(|closed| {
+        let Gate { kind, subject, .. } = closed.gate.as_ref();
         closed.is_unanswered()
+            && closed_by_fallback(state, *kind, subject).as_ref() == Some(id)
             && closed.gate.is_valid(state)
-            && state.open_gate(closed.gate.kind, &closed.gate.subject).is_none()
+            && state.open_gate(*kind, subject).is_none()
     })
 }
 
@@ -164,14 +167,14 @@ pub(crate) fn decide_ask(
         let message = "the message went back to its sender, who can send it again: `althing send`";
         return Err(Refusal::denied(Rule::AskAgain, message).into());
     }
-    if !closed.gate.is_valid(state) {
-        let message = format!("there is nothing left to decide about what waited at gate {id}");
-        return Err(Refusal::denied(Rule::AskAgain, message).into());
-    }
     let stop = Stop::at(&closed.gate);
     if let Some((open, _)) = state.open_gate(stop.kind, &stop.subject) {
         let message = format!("this already waits for a person, at gate {open}");
         return Err(Refusal::denied(Rule::GateWaits, message).into());
+    }
+    if !can_ask_again(state, id) {
+        let message = format!("there is nothing left to ask about what waited at gate {id}");
+        return Err(Refusal::denied(Rule::AskAgain, message).into());
     }
     let gate = trigger(tx, stop, caller.principal.clone().into(), Some(id.clone()))?;
     tx.gate_reply(&gate)
@@ -399,8 +402,7 @@ pub(crate) fn apply_triggered(
         return Err(ApplyError::Mismatch("what a gate is about"));
     }
     if let Some(before) = &triggered.asks_again {
-        let closed = state.closed_gates.get(before).ok_or(ApplyError::Unknown("the gate"))?;
-        if !closed.is_unanswered() {
+        if !can_ask_again(state, before) {
             return Err(ApplyError::Mismatch("a gate that nobody answered"));
         }
         state.guarded.remove(&(gate.kind, gate.subject.clone()));
