@@ -22,6 +22,7 @@ mod memory_work;
 mod people;
 mod people_audit;
 mod permissions;
+mod plans;
 mod properties;
 mod recovery;
 mod refusals;

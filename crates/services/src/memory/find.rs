@@ -109,7 +109,9 @@ fn found_records(present: &Present, kind: Kind, filter: &Filter) -> Result<Hits,
         _ => Vec::new(),
     };
     for record in present.state.memory().newest(kind, None) {
-        if !fits(present, record, filter) {
+        let shown = present.state.shown(record);
+        let record = shown.as_ref();
+        if !fits(record, filter) {
             continue;
         }
         while shared.last().is_some_and(|own| own.at > record.updated_at) {
@@ -119,7 +121,7 @@ fn found_records(present: &Present, kind: Kind, filter: &Filter) -> Result<Hits,
         if hides(record, filter, &mut hits) {
             continue;
         }
-        hits.add(filter, || Ok(item(&present.state.shown(record), present.now)))?;
+        hits.add(filter, || Ok(item(record, present.now)))?;
     }
     while let Some(own) = shared.pop() {
         if own.fits(filter) {
@@ -183,7 +185,7 @@ fn over(id: RecordId) -> Value {
     })
 }
 
-fn fits(present: &Present, record: &Record, filter: &Filter) -> bool {
+fn fits(record: &Record, filter: &Filter) -> bool {
     let fields = &record.fields;
     let agent = fields.agent.as_ref().map(AgentName::as_str);
     let [to, assignee] = [&fields.to, &fields.assignee].map(|own| own.as_ref().map(Label::as_str));
@@ -192,7 +194,7 @@ fn fits(present: &Present, record: &Record, filter: &Filter) -> bool {
         own.iter().flatten().any(|own| kernel_name(own) == asked)
     };
     let tags: Vec<&str> = record.tags.as_slice().iter().map(Label::as_str).collect();
-    filter.status.is_none_or(|status| present.state.status_of(record) == status)
+    filter.status.is_none_or(|status| record.status == status)
         && filter.has_tags(&tags)
         && filter.author.as_deref().is_none_or(|name| is_called(&record.author, name))
         && filter.plan.is_none_or(|plan| fields.plan_id == Some(plan))
