@@ -10,6 +10,7 @@ mod private;
 mod reading;
 mod secrets;
 mod steps;
+mod tasks;
 mod typed;
 mod writing;
 

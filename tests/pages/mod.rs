@@ -9,6 +9,8 @@ mod schemas;
 
 use althing_kernel::records::table::TABLES;
 use althing_kernel::records::{Kind, Status};
+use althing_kernel::task::State;
+use althing_kernel::task::lifecycle::TABLE;
 use althing_kernel::{Rule, lifecycles};
 use std::fmt::Write as _;
 
@@ -59,6 +61,35 @@ fn lifecycles() -> String {
     for table in lifecycles::ALL {
         write!(text, "\n## {}\n\n```mermaid\n{}\n```\n", capital(table.noun), table.diagram())
             .unwrap();
+        if table.noun == "task" {
+            text.push_str(&task_words());
+        }
+    }
+    text
+}
+
+/// The words of each protocol for the states of a task, and where each step is allowed.
+fn task_words() -> String {
+    let mut text = String::from(
+        "\nA task is a plan and a plan is a task: it is stored once. It is *open* until the \
+         coordinator plans it in a run or binds a workspace to it, and *governed* by that run from \
+         then on; when the run is over, it is open again. Each protocol has its own words for the \
+         one state:\n\n| State | Run | Memory |\n|---|---|---|\n",
+    );
+    for state in State::ALL {
+        let blocked = match state.in_memory() {
+            Status::InProgress if *state != State::Completed => {
+                ", `blocked` while its workspace is"
+            }
+            _ => "",
+        };
+        let (run, memory) = (state.in_runs(), state.in_memory());
+        writeln!(text, "| `{state}` | `{run}` | `{memory}`{blocked} |").unwrap();
+    }
+    text.push_str("\n| From | To | Allowed for tasks that are | By |\n|---|---|---|---|\n");
+    for step in TABLE {
+        let (from, to, by) = (step.from, step.to, step.by);
+        writeln!(text, "| `{from}` | `{to}` | {} | {by} |", step.allowed.as_str()).unwrap();
     }
     text
 }

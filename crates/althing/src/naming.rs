@@ -69,8 +69,12 @@ impl Naming {
     /// The short form of an id: an ending that no other has, or all of it.
     pub(crate) fn short<T: ToString>(&self, id: &T) -> String {
         let id = id.to_string();
-        // A task that was planned as a record has the record's label for its short form.
-        let label = labelled(&id);
+        // A task that was planned as a record has the record's label for its short form, and a step
+        // of it that of its plan.
+        let label = match id.split_once("-stp_") {
+            Some((plan, step)) => format!("{}-stp_{step}", labelled(plan)),
+            None => labelled(&id),
+        };
         if label != id || self.ids.binary_search(&id).is_err() {
             return label;
         }

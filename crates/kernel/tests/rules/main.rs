@@ -24,6 +24,7 @@ mod peers;
 mod people;
 mod people_audit;
 mod permissions;
+mod plans;
 mod properties;
 mod recovery;
 mod refusals;

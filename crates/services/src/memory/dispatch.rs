@@ -3,7 +3,7 @@
 use althing_dialects::memory::facade::Facade;
 use althing_kernel::records::field::Item;
 use althing_kernel::records::{Kind, Record, RecordId, Status};
-use althing_kernel::{AgentName, State};
+use althing_kernel::{AgentName, State, task};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -133,6 +133,9 @@ fn judged<'s>(state: &'s State, sequence: &'s Record) -> Vec<Judged<'s>> {
             Status::Blocked => (Standing::Blocked, "the plan is blocked"),
             _ if finished.contains(&plan.id) => {
                 (Standing::Active, "its assignment is completed: decide whether the plan is done")
+            }
+            _ if plan.task_state() == Some(task::State::Draft) && state.is_governed(plan) => {
+                (Standing::Blocked, "the run has not approved it")
             }
             _ if !waits_for.is_empty() => {
                 (Standing::Blocked, "it waits for plans that are not done")

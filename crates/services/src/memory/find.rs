@@ -98,13 +98,15 @@ pub(super) fn fetch(present: &Present, kind: Kind, text: &str) -> Result<Value, 
 fn found_records(present: &Present, kind: Kind, filter: &Filter) -> Result<Hits, Error> {
     let mut hits = Hits::default();
     for record in present.state.memory().newest(kind, None) {
-        if !fits(present, record, filter) {
+        let shown = present.state.shown(record);
+        let record = shown.as_ref();
+        if !fits(record, filter) {
             continue;
         }
         if hides(record, filter, &mut hits) {
             continue;
         }
-        hits.add(filter, || Ok(item(&present.state.shown(record), present.now)))?;
+        hits.add(filter, || Ok(item(record, present.now)))?;
     }
     Ok(hits)
 }
@@ -163,7 +165,7 @@ fn over(id: RecordId) -> Value {
     })
 }
 
-fn fits(present: &Present, record: &Record, filter: &Filter) -> bool {
+fn fits(record: &Record, filter: &Filter) -> bool {
     let fields = &record.fields;
     let agent = fields.agent.as_ref().map(AgentName::as_str);
     let [to, assignee] = [&fields.to, &fields.assignee].map(|own| own.as_ref().map(Label::as_str));
@@ -172,7 +174,7 @@ fn fits(present: &Present, record: &Record, filter: &Filter) -> bool {
         own.iter().flatten().any(|own| kernel_name(own) == asked)
     };
     let tags: Vec<&str> = record.tags.as_slice().iter().map(Label::as_str).collect();
-    filter.status.is_none_or(|status| present.state.status_of(record) == status)
+    filter.status.is_none_or(|status| record.status == status)
         && filter.has_tags(&tags)
         && filter.author.as_deref().is_none_or(|name| is_called(&record.author, name))
         && filter.plan.is_none_or(|plan| fields.plan_id == Some(plan))

@@ -4,6 +4,7 @@
 //! The tree and the tasks are here, rights and mail in [`Channels`].
 
 use althing_kernel::integration::{self, Mode};
+use althing_kernel::records::{self, RecordId};
 use althing_kernel::task::{self, follow, graph};
 use althing_kernel::workspace::change::StateChanged;
 use althing_kernel::workspace::create::Created;
@@ -112,6 +113,9 @@ pub(super) const EXPECTED: &[&str] = &[
     "run over",
     "salvage",
     "salvage given up",
+    "an open task is moved",
+    "an open task is taken",
+    "refused TaskGoverned",
     "second attempt",
     "start from a snapshot",
     "task_completed",
@@ -212,6 +216,10 @@ struct Work {
     graph: GraphId,
     depends_on: Vec<TaskId>,
     status: task::Status,
+    /// The state in the words of memory, if a memory verb moved it last.
+    moved: Option<records::Status>,
+    /// The runs that planned it and that last bound a workspace to it.
+    runs: [Option<WorkspaceId>; 2],
     workspace: Option<WorkspaceId>,
     history: Vec<WorkspaceId>,
 }
@@ -223,6 +231,8 @@ pub(super) struct Ledger {
     channels: Channels,
     gates: Gates,
     tasks: BTreeMap<TaskId, Work>,
+    /// The tasks by the plans that they are.
+    plans: BTreeMap<RecordId, TaskId>,
     /// Workspaces that were ever bound to a task.
     bound: BTreeSet<WorkspaceId>,
     /// Open merges: source and target.
@@ -245,6 +255,7 @@ impl Ledger {
             channels: Channels::default(),
             gates: Gates::default(),
             tasks: BTreeMap::new(),
+            plans: BTreeMap::new(),
             bound: BTreeSet::new(),
             merges: BTreeMap::new(),
             parts: BTreeSet::new(),
@@ -332,13 +343,39 @@ impl Ledger {
     fn planned(&mut self, at: &Place<'_>) {
         match &at.entry.draft.event {
             Event::TaskCreated(body) => self.task_created(at, body),
+            Event::MemoryCreated(body) if body.id.kind == records::Kind::Plan => {
+                let work = Work {
+                    graph: task::Graph::standing(),
+                    depends_on: body
+                        .fields
+                        .depends_on
+                        .iter()
+                        .map(|id| self.plans[id].clone())
+                        .collect(),
+                    status: task::Status::Pending,
+                    moved: None,
+                    runs: [None, None],
+                    workspace: None,
+                    history: Vec::new(),
+                };
+                let id = TaskId::new(&body.id.to_string()).unwrap();
+                self.plans.insert(body.id, id.clone());
+                at.must(self.tasks.insert(id, work).is_none(), "it is a new plan");
+            }
+            Event::MemoryMoved(body) => self.moved(at, body.id, body.to),
+            Event::MemoryStepped(body) if body.completed => {
+                self.moved(at, body.plan, records::Status::Done);
+            }
             Event::TaskAssigned(body) => self.assigned(at, body),
             Event::TaskStatusChanged(body) => {
                 let work = self.tasks.get_mut(&body.task_id).unwrap();
                 at.must(work.status == body.from_status, "a task goes on from where it is");
-                let step = task::STEPS.contains(&(body.from_status, body.to_status));
-                at.must(step, "the step is in the table");
-                work.status = body.to_status;
+                let step = (body.from_status, body.to_status);
+                let taken = work.moved.is_some() && task::TAKEN.contains(&step);
+                at.must(taken || task::STEPS.contains(&step), "the step is in the table");
+                (work.status, work.moved) = (body.to_status, None);
+                *self.counts.entry("an open task is taken".to_owned()).or_default() +=
+                    u64::from(taken);
                 if body.to_status == task::Status::Pending {
                     work.workspace = None;
                 }
@@ -545,17 +582,39 @@ impl Ledger {
     fn task_created(&mut self, at: &Place<'_>, body: &graph::Created) {
         for earlier in body.depends_on.iter().chain(&body.parent_task) {
             let known = self.tasks.get(earlier);
-            let same = known.is_some_and(|known| known.graph == body.graph_id);
+            let standing = task::Graph::standing();
+            let fits = |graph: &GraphId| *graph == body.graph_id || *graph == standing;
+            let same = known.is_some_and(|known| fits(&known.graph));
             at.must(same, "what it depends on was there before, in the same graph");
         }
         let work = Work {
             graph: body.graph_id.clone(),
             depends_on: body.depends_on.clone(),
             status: task::Status::Draft,
+            moved: None,
+            runs: [self.root.clone(), None],
             workspace: None,
             history: Vec::new(),
         };
+        let plan = RecordId { kind: records::Kind::Plan, number: body.plan.unwrap() };
+        at.must(self.plans.insert(plan, body.task_id.clone()).is_none(), "it is a new plan");
         at.must(self.tasks.insert(body.task_id.clone(), work).is_none(), "it is a new task");
+    }
+
+    /// A task that a memory verb moved.
+    fn moved(&mut self, at: &Place<'_>, plan: RecordId, to: records::Status) {
+        let Some(id) = self.plans.get(&plan) else { return };
+        let work = self.tasks.get_mut(id).unwrap();
+        let here = self.root.as_ref();
+        let governed = here.is_some() && work.runs.iter().any(|run| run.as_ref() == here);
+        at.must(!governed, "a run moves what it has taken");
+        work.moved = Some(to);
+        work.status = match to {
+            records::Status::Done => task::Status::Completed,
+            records::Status::Cancelled => task::Status::Cancelled,
+            _ => task::Status::InProgress,
+        };
+        self.count("an open task is moved");
     }
 
     fn assigned(&mut self, at: &Place<'_>, body: &follow::Assigned) {
@@ -568,6 +627,7 @@ impl Ledger {
         at.must(work.workspace.is_none(), "a task has one workspace at a time");
         work.workspace = Some(body.workspace_id.clone());
         work.history.push(body.workspace_id.clone());
+        work.runs[1].clone_from(&self.root);
         let attempt = u32::try_from(work.history.len()).unwrap();
         at.must(body.attempt_number == attempt, "attempts are counted");
         if attempt > 1 {
@@ -651,8 +711,28 @@ impl Ledger {
             assert_eq!(task.history, work.history, "seed {seed}: {id}");
             assert_eq!(task.workspace, work.workspace, "seed {seed}: {id}");
             let bound = task.workspace.as_ref().map(|id| self.tree[id].status);
-            assert!(fits(task.status, bound), "seed {seed}: {id} is {}, {bound:?}", task.status);
+            let record = state.task_record(id).unwrap();
+            let word = work.moved.unwrap_or_else(|| in_memory(task.status, bound));
+            assert_eq!(state.status_of(record), word, "seed {seed}: {id} in both vocabularies");
+            if work.moved.is_none() {
+                let is = task.status;
+                assert!(fits(is, bound), "seed {seed}: {id} is {is}, {bound:?}");
+            }
         }
+    }
+}
+
+/// The state of a task that its run moved last, in the words of memory.
+fn in_memory(task: task::Status, workspace: Option<Status>) -> records::Status {
+    use task::Status as Task;
+    match task {
+        Task::Draft | Task::Pending | Task::Failed => records::Status::Open,
+        Task::Assigned | Task::InProgress if workspace == Some(Status::Blocked) => {
+            records::Status::Blocked
+        }
+        Task::Assigned | Task::InProgress | Task::Completed => records::Status::InProgress,
+        Task::Integrated => records::Status::Done,
+        Task::Cancelled => records::Status::Cancelled,
     }
 }
 

@@ -150,6 +150,9 @@ fn tasks(harness: &mut Harness, scene: &Scene) -> Option<Asked> {
         0 => agent(harness.random.below(AGENTS)),
         _ => scene.coordinator(harness),
     };
+    if harness.random.one_in(4) {
+        return Some(remembered(harness, scene));
+    }
     if scene.graphs.is_empty() || scene.tasks.len() < 25 && harness.random.one_in(10) {
         return Some((caller, "task.graph", plan(harness)));
     }
@@ -191,6 +194,27 @@ fn tasks(harness: &mut Harness, scene: &Scene) -> Option<Asked> {
     })
 }
 
+/// A memory verb on the same tasks: governed ones are left alone.
+fn remembered(harness: &mut Harness, scene: &Scene) -> Asked {
+    let caller = agent(harness.random.below(AGENTS));
+    let some = |harness: &mut Harness| *harness.random.pick(&scene.plans);
+    if scene.plans.is_empty() || scene.plans.len() < 30 && harness.random.one_in(4) {
+        let depends_on: Vec<_> =
+            if scene.plans.is_empty() { Vec::new() } else { vec![some(harness)] };
+        let fields = json!({ "depends_on": depends_on, "steps": [{ "text": "a" }] });
+        return (caller, "memory.create", json!({ "kind": "plan", "text": "p", "fields": fields }));
+    }
+    let plan = some(harness);
+    match harness.random.below(6) {
+        0 => (caller, "memory.step", json!({ "plan": plan, "step": "stp_1", "status": "done" })),
+        1 => (caller, "memory.update", json!({ "id": plan, "text": "q" })),
+        _ => {
+            let to = *harness.random.pick(&["in_progress", "blocked", "in_progress", "done"]);
+            (caller, "memory.move", json!({ "id": plan, "to": to }))
+        }
+    }
+}
+
 /// Tasks that depend on earlier ones; now and then on later ones too, which is a circle.
 fn plan(harness: &mut Harness) -> Value {
     let size = 1 + harness.random.below(8);
@@ -199,7 +223,10 @@ fn plan(harness: &mut Harness) -> Value {
             let reach = if harness.random.one_in(15) { size } else { number };
             let mut depends_on = Vec::new();
             for _ in 0..harness.random.below(3) {
-                if reach > 0 {
+                if harness.random.one_in(12) {
+                    // Perhaps a plan that was made outside a run.
+                    depends_on.push(format!("pln#{}", 1 + harness.random.below(9)));
+                } else if reach > 0 {
                     depends_on.push(format!("t{}", harness.random.below(reach)));
                 }
             }

@@ -2,6 +2,7 @@
 
 use althing_kernel::approvals::GateType;
 use althing_kernel::id::SignalId;
+use althing_kernel::records::{Kind, RecordId};
 use althing_kernel::workspace::Status;
 use althing_kernel::{
     AgentName, Caller, CheckpointId, GateId, GraphId, Principal, PublicKey, RightId, State, TaskId,
@@ -66,6 +67,8 @@ pub(super) struct Scene {
     pub(super) live: Vec<Seen>,
     pub(super) ended: Vec<WorkspaceId>,
     pub(super) rights: Vec<(RightId, WorkspaceId, WorkspaceId)>,
+    /// The plans that they are, whatever run they belong to.
+    pub(super) plans: Vec<RecordId>,
     pub(super) tasks: Vec<(TaskId, task::Status, GraphId)>,
     pub(super) graphs: Vec<GraphId>,
     /// Open conflicts, with the workspace whose work is merged.
@@ -139,7 +142,11 @@ impl Scene {
         let here = |root: &WorkspaceId| state.root() == Some(root);
         let graphs = state.graphs().filter(|(_, graph)| here(&graph.root));
         scene.graphs = graphs.map(|(id, _)| id.clone()).collect();
-        for task in state.tasks().filter(|task| scene.graphs.contains(&task.graph)) {
+        let standing = althing_kernel::task::Graph::standing();
+        let here = |graph: &GraphId| scene.graphs.contains(graph) || *graph == standing;
+        let tasks: Vec<_> = state.tasks().filter(|task| here(&task.graph)).collect();
+        scene.plans = state.memory().newest(Kind::Plan, None).map(|plan| plan.id).collect();
+        for task in tasks {
             scene.tasks.push((task.id, task.status, task.graph));
         }
         for (source, open) in state.integrations() {

@@ -17,6 +17,8 @@ use crate::protocol::event::Stamped;
 use crate::registry::apply_error::ApplyError;
 use crate::values::content::Blob;
 use crate::values::id::{First as _, GraphId, TaskId, WorkspaceId};
+use crate::values::label::Label;
+use crate::values::name::AgentName;
 use crate::values::principal::{Actor, Principal};
 use crate::values::text::Text;
 use crate::values::time::Timestamp;
@@ -217,10 +219,7 @@ impl State {
     }
 
     /// The workspace that is bound to a task and has not ended.
-    pub(crate) fn live_attempt(
-        &self,
-        record: &Record,
-    ) -> Option<(&WorkspaceId, &workspace::Workspace)> {
+    pub fn live_attempt(&self, record: &Record) -> Option<(&WorkspaceId, &workspace::Workspace)> {
         let id = record.task()?.workspace.as_ref()?;
         let (id, known) = self.workspaces.get_key_value(id)?;
         (!known.status.is_terminal()).then_some((id, known.as_ref()))
@@ -245,8 +244,18 @@ impl State {
         state.is_none_or(|state| state.in_runs().is_done())
     }
 
-    /// A record, as the memory protocol shows it: the state in its words, and the plans below a
-    /// plan as further steps.
+    /// The agent that works on a task: in a workspace, or with an active assignment.
+    pub fn at_work_on(&self, record: &Record) -> Option<&AgentName> {
+        let bound = self.live_attempt(record).and_then(|(_, known)| known.agent.as_ref());
+        let given = || {
+            let id = self.memory.at_work_on(record.id).next()?;
+            self.memory.records.get(&id)?.agent()
+        };
+        bound.or_else(given)
+    }
+
+    /// A record, as the memory protocol shows it: the state in its words, the agent of its workspace
+    /// as the assignee, and the plans below a plan as further steps.
     pub fn shown<'s>(&self, record: &'s Record) -> Cow<'s, Record> {
         if record.id.kind != Kind::Plan {
             return Cow::Borrowed(record);
@@ -254,10 +263,14 @@ impl State {
         let status = self.status_of(record);
         let below: Vec<Step> =
             self.memory.plans_below(record.id).map(|own| self.as_step(own)).collect();
-        if status == record.status && below.is_empty() {
+        let agent = self.live_attempt(record).and_then(|(_, known)| known.agent.as_ref());
+        if status == record.status && below.is_empty() && agent.is_none() {
             return Cow::Borrowed(record);
         }
         let mut shown = Record { status, ..record.clone() };
+        if let Some(agent) = agent {
+            shown.fields.assignee = Label::new(agent.as_str()).ok();
+        }
         let steps = record.fields.steps.iter().cloned().chain(below).collect();
         shown.fields.steps = Few::new(steps).unwrap_or_else(|_| record.fields.steps.clone());
         Cow::Owned(shown)

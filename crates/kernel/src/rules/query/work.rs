@@ -213,13 +213,13 @@ impl Asked<'_> {
         let mut views: Vec<TaskView> = Vec::new();
         for task in self.state.tasks().filter(fits) {
             let view = TaskView::of(self.state, &task);
-            if let Some(record) = self.state.task_record(&task.id) {
-                views.extend(view.steps(record).filter(is_wanted));
-            }
-            views.extend(Some(view).filter(is_wanted));
+            let record = self.state.task_record(&task.id);
+            let steps: Vec<TaskView> =
+                record.map(|record| view.steps(record).collect()).unwrap_or_default();
+            views.extend([view].into_iter().chain(steps).filter(is_wanted));
         }
-        // The steps of a task are as old as the task and stand behind it.
-        views.sort_by_key(|view| (view.created_at, view.history.is_empty(), view.text.is_some()));
+        // The steps of a task are as old as the task and stay behind it.
+        views.sort_by_key(|view| view.created_at);
         views
     }
 

@@ -5,6 +5,7 @@ use serde::Serialize;
 use crate::model::runs::task::{Estimate, Priority, Status};
 use crate::values::content::Blob;
 use crate::values::id::{CheckpointId, GraphId, TaskId, WorkspaceId};
+use crate::values::name::AgentName;
 use crate::values::time::Timestamp;
 
 /// A task, as shown to callers.
@@ -41,6 +42,9 @@ pub struct TaskView {
     pub governed: bool,
     /// Whether it can be assigned now.
     pub ready: bool,
+    /// The agent that works on it, in a workspace or with an assignment.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub agent: Option<AgentName>,
     /// The workspace it is bound to.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub workspace: Option<WorkspaceId>,
