@@ -31,6 +31,7 @@ mod memory;
 mod memory_lanes;
 mod pages;
 mod parsers;
+mod peers;
 mod people;
 mod planning;
 mod races;
