@@ -32,6 +32,7 @@ mod memory_lanes;
 mod no_way_around;
 mod pages;
 mod parsers;
+mod peers;
 mod people;
 mod planning;
 mod races;

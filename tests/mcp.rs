@@ -120,6 +120,12 @@ impl Host {
         (serde_json::from_str(text(&result)).unwrap(), error)
     }
 
+    /// Kills the server, which cannot say goodbye.
+    pub(crate) fn kill(mut self) {
+        self.server.kill().unwrap();
+        self.server.wait().unwrap();
+    }
+
     /// Closes the stream. Returns how the server ended and how long that took.
     pub(crate) fn end(mut self) -> Duration {
         drop(self.input.take());

@@ -187,6 +187,13 @@ impl<'a> CommandContext<'a> {
         answered!(self, Query::WorkspaceList(list), Workspaces)
     }
 
+    /// The workspaces of runs, without peers.
+    fn workspaces_of_runs(&self) -> Result<Vec<WorkspaceView>, Error> {
+        let mut all = self.workspaces(WorkspaceList::default())?;
+        all.retain(WorkspaceView::is_of_run);
+        Ok(all)
+    }
+
     pub(crate) fn workspace_view(&self, workspace: WorkspaceId) -> Result<WorkspaceView, Error> {
         answered!(self, Query::WorkspaceGet(OfWorkspace { workspace }), Workspace).map(|view| *view)
     }
@@ -232,7 +239,7 @@ impl CommandContext<'_> {
         let mut ids: BTreeSet<WorkspaceId> = BTreeSet::new();
         for view in all {
             let own = matches!(self.viewer(), Some(Principal::Agent(own)) if view.agent.as_ref() == Some(own));
-            if own {
+            if own && view.is_of_run() {
                 ids.extend(view.parent);
                 for right in self.rights(&view.workspace)? {
                     ids.extend([right.holder, right.target]);
@@ -252,7 +259,7 @@ impl CommandContext<'_> {
             return last.ok_or_else(no_run);
         }
         if let Some(name) = text.strip_prefix(OF_AGENT) {
-            return self.workspace_of(name);
+            return self.workspace_of(name, true);
         }
         named(&self.workspace_naming()?, text, WorkspaceId::new)
     }
@@ -267,11 +274,15 @@ impl CommandContext<'_> {
         texts.iter().map(|text| self.workspace(text)).collect()
     }
 
-    /// The one workspace an agent works in, or the last one it worked in.
-    fn workspace_of(&self, name: &str) -> Result<WorkspaceId, Error> {
+    /// The one workspace an agent works in, or the last one it worked in; with `peers`, its only peer
+    /// if it has no part in a run.
+    fn workspace_of(&self, name: &str, peers: bool) -> Result<WorkspaceId, Error> {
         let agent = AgentName::new(name).map_err(|error| Error::usage(error.to_string()))?;
         let asked = WorkspaceList { agent: Some(agent), ..WorkspaceList::default() };
-        let ever = self.workspaces(asked)?;
+        let mut ever = self.workspaces(asked)?;
+        if !peers || ever.iter().any(WorkspaceView::is_of_run) {
+            ever.retain(WorkspaceView::is_of_run);
+        }
         let live: Vec<&WorkspaceView> =
             ever.iter().filter(|view| !view.status.is_terminal()).collect();
         match (live.as_slice(), ever.last()) {
@@ -333,7 +344,7 @@ impl CommandContext<'_> {
 
     pub(crate) fn checkpoint_naming(&self) -> Result<Naming, Error> {
         let mut ids = Vec::new();
-        for view in self.workspaces(WorkspaceList::default())? {
+        for view in self.workspaces_of_runs()? {
             ids.extend(self.checkpoints(&view.workspace)?.into_iter().map(|made| made.checkpoint));
         }
         Ok(Naming::of(ids))
@@ -345,7 +356,7 @@ impl CommandContext<'_> {
 
     pub(crate) fn right_naming(&self) -> Result<Naming, Error> {
         let mut ids = Vec::new();
-        for view in self.workspaces(WorkspaceList::default())? {
+        for view in self.workspaces_of_runs()? {
             ids.extend(self.rights(&view.workspace)?.into_iter().map(|right| right.right));
         }
         Ok(Naming::of(ids))
@@ -372,7 +383,7 @@ impl CommandContext<'_> {
         match self.viewer() {
             None | Some(Principal::User(_) | Principal::System) => self.workspace(ROOT),
             Some(Principal::Agent(agent)) => self
-                .workspace_of(agent.as_str())
+                .workspace_of(agent.as_str(), false)
                 .map_err(|failure| failure.with_rule(Rule::OwnWorkspace).without_hint()),
         }
     }

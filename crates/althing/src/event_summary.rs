@@ -63,6 +63,14 @@ fn summarize(event: &Event) -> String {
             format!("{} {}{needed}", body.action, word(&body.reason))
         }
         Event::SessionOpened(body) => body.workspace.to_string(),
+        Event::SessionConnected(body) => {
+            format!("{} through {}", body.workspace, body.connection.name)
+        }
+        Event::SessionDisconnected(body) => {
+            let gone = if body.until.is_some() { ", its host is gone" } else { "" };
+            format!("{} from {}{gone}", body.workspace, body.connection)
+        }
+        Event::SessionKept(body) => format!("{} for the work bound to it", body.workspace),
         Event::SessionClosed(body) => format!("{} {:?}", body.workspace, body.cause).to_lowercase(),
         Event::LeaseOpened(body) => {
             let surfaces: Vec<&str> =

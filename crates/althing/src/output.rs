@@ -240,9 +240,13 @@ pub(crate) fn describe(collision: &Collision) -> String {
     let Collision { lease, holder, surface, example, expires_at, purpose, .. } = collision;
     let purpose = purpose.as_ref().map_or_else(String::new, |text| format!(", for {text:?}"));
     let example = if example == "." { "everything" } else { example };
-    let ends = from_now(*expires_at, SystemClock.now());
+    let now = SystemClock.now();
+    let ends = collision.host_gone.map_or_else(
+        || format!("which ends {}", from_now(*expires_at, now)),
+        |gone| gone.words(now),
+    );
     let text = format!(
-        "{holder} holds {surface}, which ends {ends}{purpose} ({}; both cover {example})",
+        "{holder} holds {surface}, {ends}{purpose} ({}; both cover {example})",
         naming::short(lease)
     );
     one_line(&text)

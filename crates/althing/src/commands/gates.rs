@@ -118,7 +118,7 @@ fn is_left(context: &CommandContext<'_>, gate: &GateView) -> Result<bool, Error>
         (Some(Request::Create(create)), ..) => {
             let agent = Some(create.agent.clone());
             let made = context.workspaces(WorkspaceList { agent, ..WorkspaceList::default() })?;
-            !made.iter().any(|view| view.created_at >= end.at)
+            !made.iter().any(|view| view.is_of_run() && view.created_at >= end.at)
         }
         (None, Some(task), _) => task.status == task::Status::Draft,
         (None, _, Some(sent)) => sent.status == envelope::Status::Validated,

@@ -61,6 +61,8 @@ fn claim_when_free(
     let deadline = Instant::now() + time;
     let mut subscription = engine.subscribe(engine.world()?.seq())?;
     loop {
+        // The host of whoever is in the way may have gone while this waited.
+        engine.record_lost()?;
         let refused = match client.execute(command.clone()) {
             Err(EngineError::Refused(refusal)) if refusal.kind == RefusalKind::Collision => refusal,
             other => return Ok(other?),
@@ -177,7 +179,10 @@ pub(crate) fn table(app: &App, leases: &[LeaseView], now: Timestamp) -> Result<(
         vec![
             lease.holder.to_string(),
             list(&lease.surfaces),
-            from_now(lease.expires_at, now),
+            lease.host_gone.map_or_else(
+                || from_now(lease.expires_at, now),
+                |gone| format!("{} (host gone)", from_now(gone.until, now)),
+            ),
             lease.epoch.to_string(),
             naming.short(&lease.lease),
             lease.task.clone().unwrap_or_default(),

@@ -90,7 +90,9 @@ impl Summary {
     /// The current run, if there is one.
     pub(super) fn of(context: &CommandContext<'_>) -> Result<Option<Self>, Error> {
         let Some(run) = context.run()? else { return Ok(None) };
-        let live = context.workspaces(WorkspaceList { live: true, ..WorkspaceList::default() })?;
+        let mut live =
+            context.workspaces(WorkspaceList { live: true, ..WorkspaceList::default() })?;
+        live.retain(WorkspaceView::is_of_run);
         let mut workspaces = BTreeMap::new();
         for view in &live {
             *workspaces.entry(view.status.as_str()).or_default() += 1;

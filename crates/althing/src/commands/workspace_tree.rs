@@ -2,16 +2,17 @@
 
 use althing_kernel::query::{TaskList, WorkspaceList};
 use althing_kernel::workspace::Status;
-use althing_kernel::workspace::view::WorkspaceView;
-use althing_kernel::{TaskId, WorkspaceId};
+use althing_kernel::workspace::view::{PeerState, PeerView, WorkspaceView};
+use althing_kernel::{TaskId, Timestamp, WorkspaceId};
 use std::collections::BTreeMap;
 
+use super::workspaces::state_of;
 use crate::cli::WorkspaceTree;
 use crate::command_context::CommandContext;
 use crate::drawing::tree;
 use crate::error::Error;
 use crate::naming::Naming;
-use crate::output::{Tone, from_now, one_line};
+use crate::output::{Tone, counted, from_now, one_line};
 
 pub(super) fn run(context: &CommandContext<'_>, args: &WorkspaceTree) -> Result<(), Error> {
     let top = args.id.as_deref().map(|text| context.workspace(text)).transpose()?;
@@ -49,7 +50,7 @@ fn retain_one_run(
     found: &mut Vec<WorkspaceView>,
 ) -> Result<(), Error> {
     let current = context.run()?.map(|run| run.root);
-    let roots = found.iter().filter(|view| view.parent.is_none());
+    let roots = found.iter().filter(|view| view.parent.is_none() && !view.standing);
     let newest = roots.max_by_key(|view| view.created_at).map(|view| view.workspace.clone());
     let Some(root) = current.or(newest) else { return Ok(()) };
     let above: BTreeMap<WorkspaceId, Option<WorkspaceId>> =
@@ -63,7 +64,8 @@ fn retain_one_run(
     };
     // The visible workspaces need not include the root; they are shown without it.
     let reaches = found.iter().any(|view| view.workspace == root);
-    found.retain(|view| !reaches || top(&view.workspace) == root);
+    // Peers are in no run; they are always shown.
+    found.retain(|view| !reaches || !view.is_of_run() || top(&view.workspace) == root);
     Ok(())
 }
 
@@ -87,6 +89,21 @@ pub(super) fn tone(status: Status) -> Tone {
     }
 }
 
+/// How long a peer has been there, or gone, and what it holds.
+fn of_peer(view: &WorkspaceView, peer: &PeerView, now: Timestamp) -> String {
+    let holds = counted(peer.leases as u64, "claim", "claims");
+    match (peer.state, view.deadline) {
+        (PeerState::Gone, Some(ends)) => {
+            format!("since {}, ends {}, {holds}", from_now(view.since, now), from_now(ends, now))
+        }
+        _ => format!(
+            "connected {}, active {}, {holds}",
+            from_now(view.created_at, now),
+            from_now(peer.last_activity, now)
+        ),
+    }
+}
+
 fn describe(
     context: &CommandContext<'_>,
     view: &WorkspaceView,
@@ -98,9 +115,14 @@ fn describe(
     let mut words = vec![
         naming.short(&view.workspace),
         format!("{} {agent}", view.role),
-        out.paint(tone(view.status), view.status.as_str()),
+        out.paint(tone(view.status), state_of(view)),
     ];
     let task = view.task.as_ref().and_then(|task| tasks.get(task));
+    if let Some(peer) = &view.peer {
+        words.extend(peer.client.as_ref().map(|client| one_line(client)));
+        words.push(of_peer(view, peer, now));
+        return words.join("  ");
+    }
     let mut times = vec![format!("created {}", from_now(view.created_at, now))];
     // An idle workspace waits for its agent, a moved one for its new agent.
     let waits = matches!(view.status, Status::Idle | Status::Migrating);

@@ -10,8 +10,8 @@ use althing_kernel::workspace::migrate::Migrate;
 use althing_kernel::workspace::priority::SetPriority;
 use althing_kernel::workspace::suspend::{Resume, Suspend};
 use althing_kernel::workspace::transfer::Transfer;
-use althing_kernel::workspace::view::WorkspaceView;
-use althing_kernel::{Command, Reply, Surface, WorkspaceId};
+use althing_kernel::workspace::view::{PeerState, WorkspaceView};
+use althing_kernel::{Command, Reply, Surface, Timestamp, WorkspaceId};
 
 use super::gates::said_to_wait;
 use super::integration::said_of_conflict;
@@ -27,7 +27,7 @@ use crate::content;
 use crate::error::Error;
 use crate::event_summary::word;
 use crate::naming::{Naming, short, short_blob};
-use crate::output::{from_now, one_line};
+use crate::output::{counted, from_now, one_line};
 use crate::span::show_secs;
 use crate::surfaces;
 use crate::table::{free_text, whole};
@@ -214,7 +214,7 @@ pub(super) fn table(context: &CommandContext<'_>, found: &[WorkspaceView]) -> Re
             view.role.to_string(),
             view.agent.as_ref().map_or_else(|| "-".to_owned(), ToString::to_string),
             view.owner.to_string(),
-            view.status.to_string(),
+            state_of(view).to_owned(),
             from_now(view.since, context.now()),
             view.inbox.to_string(),
             view.parent.as_ref().map_or_else(|| "-".to_owned(), |parent| naming.short(parent)),
@@ -222,6 +222,33 @@ pub(super) fn table(context: &CommandContext<'_>, found: &[WorkspaceView]) -> Re
     };
     let titles = ["WORKSPACE", "ROLE", "AGENT", "OWNER", "STATE", "SINCE", "MAIL", "BELOW"];
     context.out().table(&titles, &found.iter().map(row).collect::<Vec<_>>())
+}
+
+/// The state of a workspace, or of the host of a peer.
+pub(super) fn state_of(view: &WorkspaceView) -> &'static str {
+    match &view.peer {
+        Some(peer) if !view.status.is_terminal() => peer.state.as_str(),
+        _ => view.status.as_str(),
+    }
+}
+
+/// The properties of a peer, line by line.
+fn facts_of_peer(view: &WorkspaceView, now: Timestamp) -> Vec<(&'static str, String)> {
+    let Some(peer) = &view.peer else { return Vec::new() };
+    let mut facts = Vec::new();
+    if let Some(client) = &peer.client {
+        facts.push(("client", one_line(client)));
+    }
+    let connections = match (peer.connections, peer.state) {
+        (_, PeerState::Gone) => "its host is gone".to_owned(),
+        (0, PeerState::Active) => "none kept; each call is one of its own".to_owned(),
+        (count, PeerState::Active) => count.to_string(),
+    };
+    facts.push(("connections", connections));
+    facts.push(("connected", from_now(view.created_at, now)));
+    facts.push(("active", from_now(peer.last_activity, now)));
+    facts.push(("holds", counted(peer.leases as u64, "claim", "claims")));
+    facts
 }
 
 fn show(context: &CommandContext<'_>, text: &str) -> Result<(), Error> {
@@ -233,6 +260,9 @@ fn show(context: &CommandContext<'_>, text: &str) -> Result<(), Error> {
     let naming = context.workspace_naming()?;
     for (key, value) in facts(context, &view, &naming) {
         context.out().fact(key, 12, &one_line(&value))?;
+    }
+    if !view.is_of_run() {
+        return Ok(());
     }
     let made = context.checkpoints(&id)?;
     if !made.is_empty() {
@@ -266,8 +296,9 @@ fn facts(
         ("workspace", short(&view.workspace)),
         ("role", view.role.to_string()),
         ("agent", view.agent.as_ref().map_or_else(|| "-".to_owned(), ToString::to_string)),
-        ("state", format!("{}; changed {}", view.status, from_now(view.since, now))),
+        ("state", format!("{}; changed {}", state_of(view), from_now(view.since, now))),
     ];
+    facts.extend(facts_of_peer(view, now));
     if let Some(ended) = view.ended {
         facts.push(("ended by", ended.as_str().to_owned()));
     }

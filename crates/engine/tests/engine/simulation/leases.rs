@@ -1,9 +1,9 @@
 //! Leases: thousands of clients that want the same surfaces.
 //!
-//! No two holders ever hold overlapping leases, epochs only grow, and every acknowledged change is
-//! in the log.
+//! Some hold them through connections whose hosts die and come back. No two holders ever hold
+//! overlapping leases, epochs only grow, and every acknowledged change is in the log.
 
-use super::{Counts, Harness, Scenario, Simulation, add, command, happened, person, seeds};
+use super::{Counts, Harness, Scenario, Simulation, add, command, happened, person, seeds, system};
 use althing_engine::core::{Job, Verdict};
 use althing_kernel::query::LeaseView;
 use althing_kernel::{
@@ -24,6 +24,9 @@ struct Leases {
     /// Callers in sessions of their own; some have ended.
     sessions: Vec<Caller>,
     known: Vec<(LeaseId, u64, Caller)>,
+    /// Connections of hosts that live, each with its agent; the next one's number.
+    connections: Vec<(String, u64)>,
+    next_connection: u64,
 }
 
 const CLIENTS: u64 = 2_000;
@@ -97,6 +100,7 @@ impl Leases {
                 caller = Caller { key: caller.key, ..holder };
                 ("lease.open", serde_json::json!({ "surfaces": ["src"] }))
             }
+            (9, _) if harness.random.one_in(2) => return self.connection(harness),
             (9, _) => ("session.open", serde_json::json!({ "idle_s": 60 })),
             (10, _) if !self.sessions.is_empty() => {
                 caller = harness.random.pick(&self.sessions).clone();
@@ -113,6 +117,45 @@ impl Leases {
             }
         };
         harness.job(caller, command(name, &args))
+    }
+}
+
+impl Leases {
+    /// A host that connects its agent, comes back, or dies.
+    fn connection(&mut self, harness: &mut Harness) -> Job {
+        if !self.connections.is_empty() && harness.random.one_in(2) {
+            let at = harness.random.below(self.connections.len() as u64);
+            let (name, agent) = self.connections.swap_remove(usize::try_from(at).unwrap());
+            if harness.random.one_in(2) {
+                // Its agent comes back through another connection before the death is noticed.
+                self.connections.push((name, agent));
+                return self.connect(harness, agent);
+            }
+            let since = harness.time.saturating_sub(harness.random.below(60_000_000));
+            let lost = serde_json::json!({ "lost": [{ "name": name, "since": since }] });
+            let lost = serde_json::from_value(lost).unwrap();
+            return harness.job(system(), Command::RuntimeDisconnect(lost));
+        }
+        let agent = harness.random.below(20);
+        self.connect(harness, agent)
+    }
+
+    fn connect(&mut self, harness: &mut Harness, agent: u64) -> Job {
+        self.next_connection += 1;
+        let name = format!("c{}", self.next_connection);
+        let grace = 1 + harness.random.below(60);
+        let connection = serde_json::json!({ "name": name, "grace_s": grace });
+        let open = serde_json::json!({ "client": "host", "connection": connection });
+        self.connections.push((name, agent));
+        harness.job(client(agent), command("session.open", &open))
+    }
+}
+
+/// A session is gone only if it has no connection left, and no lapsed one is still there.
+fn gone_sessions_have_no_connection(state: &State, seed: u64) {
+    for session in althing_kernel::query::sessions(state, state.clock()) {
+        let gone = session.gone_since.is_some();
+        assert!(!gone || session.connections == 0, "seed {seed}: {session:?}");
     }
 }
 
@@ -165,7 +208,18 @@ impl Scenario for Leases {
         self.epoch = state.epoch();
         if !news.is_empty() {
             no_two_holders_overlap(state, seed);
+            gone_sessions_have_no_connection(state, seed);
         }
+        for commit in news {
+            for (kind, count) in
+                [("session.disconnected", "host gone"), ("host_gone", "given back")]
+            {
+                if commit.lines.contains(kind) {
+                    harness.count(count);
+                }
+            }
+        }
+        let state = harness.verifier.state();
         for told in self.acknowledged.drain(..) {
             match told {
                 Acknowledged::Lease(lease) => {
@@ -225,6 +279,8 @@ fn many_processes_agree_under_faults() {
             "refused",
             "ended",
             "session",
+            "host gone",
+            "given back",
             "start from a snapshot",
         ];
         happened(&counts, &expected, 20);
