@@ -97,5 +97,5 @@ fn there_is_nothing_to_draw_before_anything_is_planned() {
     let project = Sandbox::new();
     assert!(project.ok(&["workspace", "tree"]).out.contains("coordinator start"));
     let (ran, _) = project.refused(&["task", "graph"]);
-    assert!(ran.error()["way_out"].as_str().unwrap().contains("task plan"), "{ran:?}");
+    assert!(ran.error()["way_out"].as_str().unwrap().contains("plan --file"), "{ran:?}");
 }

@@ -1,6 +1,7 @@
 //! Sessions that documents show are run, command by command, and print what is shown.
 
 use crate::support::{Sandbox, passphrase};
+use std::collections::BTreeSet;
 use std::path::Path;
 use std::process::Command;
 
@@ -64,6 +65,30 @@ fn the_first_page_runs_as_it_is_shown() {
 #[test]
 fn the_tutorial_runs_as_it_is_shown() {
     run_page("docs/tutorial.md", 25);
+}
+
+/// What it takes until two agents have done two tasks: the commands that are typed, and the words
+/// to learn, which are those commands and the terms in italics.
+#[test]
+fn two_agents_do_two_tasks_with_five_commands_and_five_words() {
+    let text = page("docs/tutorial.md");
+    let (_, rest) = text.split_once("\n## 1. ").unwrap();
+    let (section, _) = rest.split_once("\n## 2. ").unwrap();
+    let steps = steps(section);
+    let own: Vec<&str> =
+        steps.iter().filter_map(|step| step.command.strip_prefix("althing ")).collect();
+    assert!(own.len() <= 5, "{own:?}");
+    let mut words: BTreeSet<&str> =
+        own.iter().filter_map(|command| command.split(' ').next()).collect();
+    let terms = section.split('*').skip(1).step_by(2);
+    words.extend(terms.map(|term| term.trim_end_matches('s')));
+    assert!(words.len() <= 5, "{words:?}");
+    assert!(words.contains("task") && words.contains("agent"), "terms are counted: {words:?}");
+    // It is the whole story: both tasks are taken by different agents, and handed in.
+    for agent in ["alice", "bob"] {
+        let acts = own.iter().filter(|command| command.ends_with(&format!("--as {agent}")));
+        assert_eq!(acts.count(), 2, "{own:?}");
+    }
 }
 
 #[test]
@@ -151,7 +176,9 @@ fn every_guide_is_run() {
 /// them: passphrases are piped in, and ids that they would copy are looked up.
 fn run_page(name: &str, least: usize) {
     let text = page(name);
-    let sets_up = text.contains("$ althing init") || text.contains("$ heimdall-protocol init");
+    let sets_up = ["$ althing init", "$ git init", "$ heimdall-protocol init"]
+        .iter()
+        .any(|command| text.contains(command));
     let project = if sets_up { Sandbox::without_project() } else { Sandbox::new() };
     let steps = steps(&text);
     assert!(steps.len() >= least, "{name} has {} commands", steps.len());

@@ -15,9 +15,11 @@ pub(crate) struct Host {
 }
 
 impl Host {
-    /// Starts a server and says nothing yet.
+    /// Starts a server and says nothing yet. It speaks the frugal dialect unless told otherwise.
     pub(crate) fn silent(project: &Sandbox, args: &[&str]) -> Self {
-        Host::started(project.command().arg("mcp").args(args))
+        let spoken: &[&str] =
+            if args.contains(&"--dialect") { &[] } else { &["--dialect", "frugal"] };
+        Host::started(project.command().arg("mcp").args(spoken).args(args))
     }
 
     /// The same with a command of one's own.
@@ -350,7 +352,7 @@ fn requests_before_the_end_of_input_are_answered_in_order() {
     // The last line has no end of its own.
     input.push_str(r#"{"jsonrpc":"2.0","id":50,"method":"ping"}"#);
     let started = Instant::now();
-    let ran = project.run_with(&["mcp"], input.as_bytes());
+    let ran = project.run_with(&["mcp", "--dialect", "frugal"], input.as_bytes());
     assert_eq!(ran.code, Some(0), "{}", ran.err);
     let ids: Vec<u64> = ran
         .out

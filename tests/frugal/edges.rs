@@ -316,7 +316,7 @@ fn answers_that_cannot_be_written_end_the_server() {
     let full = std::fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
     let mut server = project
         .command()
-        .arg("mcp")
+        .args(["mcp", "--dialect", "frugal"])
         .stdin(Stdio::piped())
         .stdout(full)
         .stderr(Stdio::piped())

@@ -19,7 +19,7 @@ use crate::support::Sandbox;
 use serde_json::{Value, json};
 
 /// A host that speaks the memory dialect as an agent of this name.
-fn agent(project: &Sandbox, name: &str) -> Host {
+pub(crate) fn agent(project: &Sandbox, name: &str) -> Host {
     let mut host = Host::silent(project, &["--dialect", "memory", "--as", name]);
     host.introduce("tests", "2025-11-25");
     host

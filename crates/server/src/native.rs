@@ -28,12 +28,20 @@ pub(crate) const SPEECH: Speech = Speech {
         let text = format!("{} [{}]\n{way_out}", fault.message(), fault.rule().id());
         (json!({ "text": text }), json!({ "error": fault.object() }))
     },
-    text: |answer| match answer.get("text") {
-        Some(Value::String(text)) => text.clone(),
-        _ => answer.to_string(),
-    },
+    text: in_words,
     door: Door::McpNative,
 };
+
+/// The words of an answer, and lines about mail that waits.
+fn in_words(answer: &Value) -> String {
+    let words = match answer.get("text") {
+        Some(Value::String(text)) => text.clone(),
+        _ => answer.to_string(),
+    };
+    let mail = answer.get("mail").and_then(Value::as_array);
+    let lines: Vec<&str> = mail.into_iter().flatten().filter_map(Value::as_str).collect();
+    if lines.is_empty() { words } else { format!("{words}\n\nMail waits:\n{}", lines.join("\n")) }
+}
 
 /// The dialect.
 pub fn dialect(ledger: Ledger) -> Dialect {

@@ -43,8 +43,6 @@ struct Outcome {
     text: String,
     structured: Value,
     failed: bool,
-    /// Lines about mail that waits, told once.
-    mail: Vec<String>,
 }
 
 impl Service {
@@ -57,11 +55,11 @@ impl Service {
         let warnings = self.project.warnings().take();
         let result = result.map(|answer| with_warnings(answer, warnings));
         let speech = self.tool(name).map_or(self.dialect.speech, |tool| tool.speech);
-        let mut outcome = outcome(speech, who.as_ref(), result);
+        let shown = self.tool(name).is_some_and(|tool| tool.shows_mail);
+        let mail = who.as_ref().map(|who| self.notices.of(&self.project, who, shown));
+        let outcome = outcome(speech, who.as_ref(), result, &mail.unwrap_or_default());
         if let Some(who) = who {
-            let shown = self.tool(name).is_some_and(|tool| tool.shows_mail);
-            outcome.tell(self.notices.of(&self.project, &who, shown));
-            let (tool, text) = (Some(repeated(name)), outcome.said().join("\n"));
+            let (tool, text) = (Some(repeated(name)), outcome.text.clone());
             self.tally.note(Handed { who, kind: "tool_result", tool, text });
         }
         outcome
@@ -107,8 +105,13 @@ fn with_warnings(mut answer: Value, warnings: Vec<String>) -> Value {
     answer
 }
 
-/// The result of a call, in the words of the dialect.
-fn outcome(speech: &Speech, who: Option<&Identity>, result: Result<Value, Error>) -> Outcome {
+/// The result of a call, in the words of the dialect, with lines about mail that waits.
+fn outcome(
+    speech: &Speech,
+    who: Option<&Identity>,
+    result: Result<Value, Error>,
+    mail: &[String],
+) -> Outcome {
     let failed = result.is_err();
     let (mut text, mut structured) = match result {
         Ok(payload) => (None, payload),
@@ -120,27 +123,13 @@ fn outcome(speech: &Speech, who: Option<&Identity>, result: Result<Value, Error>
     if let Some(who) = who {
         for value in text.iter_mut().chain([&mut structured]) {
             value[speech.attribution] = who.shown.clone().into();
+            if !mail.is_empty() {
+                value["mail"] = mail.into();
+            }
         }
     }
     let shown = text.as_ref().unwrap_or(&structured);
-    Outcome { text: (speech.text)(shown), structured, failed, mail: Vec::new() }
-}
-
-impl Outcome {
-    /// Adds lines about mail that waits.
-    fn tell(&mut self, lines: Vec<String>) {
-        if !lines.is_empty() {
-            self.structured["mail"] = lines.clone().into();
-            self.mail = lines;
-        }
-    }
-
-    /// The texts of the result: its own, and one about mail if there is some.
-    fn said(&self) -> Vec<String> {
-        let mail =
-            (!self.mail.is_empty()).then(|| format!("Mail waits:\n{}", self.mail.join("\n")));
-        [Some(self.text.clone()), mail].into_iter().flatten().collect()
-    }
+    Outcome { text: (speech.text)(shown), structured, failed }
 }
 
 /// The result of a call and its caller, if known.
@@ -230,7 +219,7 @@ impl ServerHandler for Service {
         let arguments = request.arguments.unwrap_or_default();
         // One request is at work at a time, so it may take the thread.
         let outcome = self.call(&request.name, &host(&context), &arguments);
-        let said: Vec<ContentBlock> = outcome.said().into_iter().map(ContentBlock::text).collect();
+        let said = vec![ContentBlock::text(outcome.text)];
         let mut result = if outcome.failed {
             CallToolResult::error(said)
         } else {

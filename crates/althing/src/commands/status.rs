@@ -6,6 +6,7 @@ use althing_engine::trail_query::{Found, TrailQuery};
 use althing_engine::{World, witness};
 use althing_kernel::query::{self, LeaseList, LeaseView, SessionView};
 use althing_kernel::{Kind, Span, Timestamp};
+use althing_services::native;
 use althing_trail::log::sqlite::beside;
 use serde_json::json;
 use std::io::Write as _;
@@ -44,6 +45,8 @@ struct Overview {
     store_bytes: u64,
     run: Option<Summary>,
     failures: Failures,
+    /// The caller's own task and mail, if somebody is named.
+    own: Option<native::Overview>,
 }
 
 pub(crate) fn run(app: &App, args: &Status) -> Result<(), Error> {
@@ -122,6 +125,10 @@ impl Overview {
             },
             store_bytes: store_bytes(project.home.store()),
             run: Summary::of(context)?,
+            own: match context.request.principal() {
+                Some(_) => Some(native::overview(&context.request)?),
+                None => None,
+            },
             world,
         })
     }
@@ -156,6 +163,7 @@ impl Overview {
             "sessions": self.sessions,
             "leases": self.leases,
             "run": self.run,
+            "own": self.own,
             "recent_refusals": refusals,
             "failures": self.failures,
             "witness": witness::read(&project.home).head().map(|head| head.head().size),
@@ -188,6 +196,7 @@ impl Overview {
             );
             app.out.wrapped(0, Tone::Bad, &words)?;
         }
+        self.print_own(app)?;
         app.out.line("")?;
         leases::table(app, &self.leases, self.now)?;
         if let Some(run) = &self.run {
@@ -209,6 +218,19 @@ impl Overview {
 }
 
 impl Overview {
+    /// Prints the caller's own task and mail; nothing if there are none.
+    fn print_own(&self, app: &App) -> Result<(), Error> {
+        let Some(own) = &self.own else { return Ok(()) };
+        if let Some(task) = &own.task {
+            app.out.cut_line(format!("your task: {}", one_line(&short_ids(task))))?;
+        }
+        if own.letters > 0 {
+            let count = counted(own.letters as u64, "message waits", "messages wait");
+            app.out.line(format!("{count} for you; `althing inbox` lists them"))?;
+        }
+        Ok(())
+    }
+
     /// Prints repeated failures, a few lines each; nothing if there are none.
     fn print_failures(&self, app: &App) -> Result<(), Error> {
         let Failures { bursts, window_s, least, gap_s, .. } = &self.failures;

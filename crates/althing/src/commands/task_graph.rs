@@ -44,7 +44,7 @@ fn chosen(context: &CommandContext<'_>, given: Option<&str>) -> Result<GraphId, 
     let newest = context.graphs()?.pop().map(|view| view.graph);
     newest.ok_or_else(|| {
         let failure = Error::not_found("nothing is planned yet");
-        failure.hint("Plan a graph with `althing task plan FILE`.")
+        failure.hint("Plan a graph with `althing plan --file FILE`.")
     })
 }
 

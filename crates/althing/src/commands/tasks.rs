@@ -309,7 +309,7 @@ fn graphs(context: &CommandContext<'_>) -> Result<(), Error> {
         return context.out().value(&graphs);
     }
     if graphs.is_empty() {
-        return context.out().line("nothing is planned; `althing task plan FILE` plans a graph");
+        return context.out().line("nothing is planned; `althing plan --file FILE` plans a graph");
     }
     let naming = Naming::of(graphs.iter().map(|graph| &graph.graph));
     let workspaces = context.workspace_naming()?;

@@ -19,6 +19,7 @@ mod memory;
 mod memory_loops;
 mod memory_offers;
 mod memory_work;
+mod next;
 mod one_store;
 mod peers;
 mod people;

@@ -31,6 +31,8 @@ const NEARBY_MAX: usize = 3;
 /// Longest text of a record that a brief quotes, in characters.
 const RELEVANT_CHARS: usize = 200;
 
+/// Most records that are looked at for those a brief quotes.
+const RELEVANT_AMONG: usize = 20;
 /// A question for ranked records.
 pub(super) struct Wanted<'a> {
     pub(super) path: Option<&'a str>,
@@ -194,13 +196,14 @@ pub(crate) fn relevant(
 ) -> Result<Vec<(String, String)>, Error> {
     let present = context.present()?;
     let now = present.now.micros();
-    let question = Question { text, path, now, limit, ..Question::default() };
+    let question = Question { text, path, now, limit: RELEVANT_AMONG, ..Question::default() };
     let hits = context.project().search_cache().rank(&present.state, false, &question);
     let show = |hit: &Hit| {
         let record = present.state.memory().record(hit.id.parse().ok()?)?;
-        Some((record.id.label(), brief(record.text.as_str(), RELEVANT_CHARS)))
+        // Other tasks are others' business.
+        (record.id.kind != Kind::Plan).then(|| (record.id.label(), brief(record.text.as_str(), RELEVANT_CHARS)))
     };
-    Ok(hits.iter().filter_map(show).collect())
+    Ok(hits.iter().filter_map(show).take(limit).collect())
 }
 
 impl Verbs<'_> {

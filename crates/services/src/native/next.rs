@@ -112,10 +112,13 @@ fn brief(context: &ProjectContext, taken: &NextTask) -> Result<Brief, Error> {
     })
 }
 
-fn known(context: &ProjectContext, task: &Record, path: Option<&str>) -> Result<Vec<Known>, Error> {
-    let found = relevant(context, path, task.text.as_str(), KNOWN_MAX + 1)?;
-    let others = found.into_iter().filter(|(id, _)| *id != task.id.label());
-    Ok(others.take(KNOWN_MAX).map(|(id, text)| Known { id, text }).collect())
+fn known(
+    context: &ProjectContext,
+    task: &Record,
+    path: Option<&str>,
+) -> Result<Vec<Known>, Error> {
+    let found = relevant(context, path, task.text.as_str(), KNOWN_MAX)?;
+    Ok(found.into_iter().map(|(id, text)| Known { id, text }).collect())
 }
 
 /// The capsule that a checkpoint outside a run is kept in.

@@ -28,6 +28,7 @@ mod plans;
 mod remembered;
 mod resources;
 mod runs;
+mod taking;
 mod scene;
 
 use althing_engine::World;
