@@ -162,3 +162,201 @@ fn a_secret_is_refused_alike_whatever_it_is_said_in() {
     ];
     place.refuse_alike(doors, &|door| (door.to_owned(), "A-USE-06", "denied"));
 }
+
+/// A refusal is an entry, also where a name fits nothing and the kernel is not asked.
+#[test]
+fn no_refusal_of_a_command_is_silent() {
+    let place = Place::of(Sandbox::new());
+    place.project.claim("alice", "src");
+    place.project.claim("carol", "docs");
+    place.project.claim("bob", "mine");
+    place.project.ok(&["backup", "copy"]);
+    place.project.login("ada");
+    let of_plan = |name: &str| json!({ "surfaces": ["pp"], "task": name });
+    let open = of_plan("pln#77").to_string();
+    let begin = json!({ "claim": of_plan("pln#77") }).to_string();
+    let typed: [(&str, &[&str]); 16] = [
+        ("fact.delete", &["fact", "delete", "nope"]),
+        ("workspace.suspend", &["workspace", "suspend", "agent:nobody"]),
+        ("escalation.answer", &["escalations", "answer", "x", "y"]),
+        ("highway.inject", &["inject", "root", "hi"]),
+        ("gate.resolve", &["gate", "approve", "nope"]),
+        ("backup.restore", &["backup", "copy", "--restore"]),
+        (
+            "memory.offer",
+            &["memory", "coordinate", "assign", "Do it.", "--scope", "src", "--to", "carol"],
+        ),
+        ("memory.move", &["memory", "transition", "clm#1", "expired"]),
+        ("lease.release", &["release", "src"]),
+        ("lease.release", &["release", "nothing"]),
+        ("memory.step", &["memory", "complete-step", "pln#77", "stp_1"]),
+        ("work.begin", &["memory", "work", "execute", "--plan", "pln#77", "--scope", "q"]),
+        ("memory.update", &["memory", "update", "clm#9", "--set", "text=x"]),
+        ("memory.create", &["--session", "ws_x", "remember", "hello"]),
+        ("lease.open", &["do", "lease.open", &open]),
+        ("work.begin", &["do", "work.begin", &begin]),
+    ];
+    let place = &place;
+    let mut doors: Vec<Door<'_>> = Vec::new();
+    for (name, args) in typed {
+        doors.push((name, Box::new(move || place.althing(args))));
+    }
+    let release = json!({ "haid": "nobody" });
+    doors.push((
+        "lease.release",
+        Box::new(move || place.host("frugal", "release_claim", release.clone())),
+    ));
+    let raise = json!({ "id": "c1", "title": "t", "surfaces": ["a"], "displaced_haid": "nobody" });
+    doors.push((
+        "dispute.raise",
+        Box::new(move || place.host("frugal", "raise_conflict_pr", raise.clone())),
+    ));
+    for (command, attempt) in doors {
+        let before = place.refusals().len();
+        attempt();
+        let new = place.refusals().split_off(before);
+        assert_eq!(new.len(), 1, "{command}: {new:?}");
+        assert_eq!(new[0]["actor"], "agent:bob", "{command}: {new:?}");
+        assert_eq!(new[0]["body"]["command"], command, "{new:?}");
+    }
+    place.project.ok(&["trail", "verify"]);
+}
+
+/// A person is not asked for a passphrase only to record a refusal; one who gave it is on record.
+#[test]
+fn a_refusal_before_the_passphrase_leaves_no_entry() {
+    let place = Place::of(Sandbox::new());
+    place.project.login("ada");
+    let ran = place.project.run(&["gate", "approve", "nope", "--user", "ada", "--json"]);
+    assert_eq!((ran.code, ran.error()["rule"].as_str()), (Some(1), Some("W-HH-06")), "{ran:?}");
+    assert!(place.refusals().is_empty());
+    let ran = place.project.as_user("ada", &["release", "nothing"]);
+    assert_eq!(ran.code, Some(1), "{ran:?}");
+    let refused = place.refusals();
+    assert_eq!(refused.len(), 1, "{refused:?}");
+    assert_eq!(refused[0]["actor"], "user:ada");
+}
+
+/// A token of a service, which no error message repeats.
+const TOKEN: &str = "ghp_abcdefghijklmnopqrstuvwxyz0123456789";
+
+/// No error message repeats a secret, and nothing of it is stored.
+#[test]
+fn a_secret_in_a_name_is_not_repeated() {
+    let place = Place::of(Sandbox::new());
+    let hidden = |said: &str, what: &dyn std::fmt::Debug| {
+        assert!(!said.to_lowercase().contains("ghp_abc"), "{what:?}: {said}");
+    };
+    for args in [
+        &["release", TOKEN][..],
+        &["gate", "approve", TOKEN],
+        &["trail", "show", TOKEN],
+        &["do", TOKEN, "{}"],
+        &["init", "--deployment", TOKEN],
+        &["fact", "get", TOKEN],
+        &["claim", "z", "--session", TOKEN],
+        &["remember", "hello", "--session", TOKEN],
+        &["memory", "get", TOKEN],
+        &["workspace", "suspend", TOKEN],
+        &["--nonsense", TOKEN],
+    ] {
+        for form in [&[][..], &["--json"]] {
+            let ran = place.project.run(&[args, form, &["--as", "bob"]].concat());
+            assert_ne!(ran.code, Some(0), "{args:?}: {ran:?}");
+            hidden(&format!("{}{}", ran.out, ran.err), &args);
+        }
+    }
+    for (tool, args) in [
+        ("heimdall-capsule", &["show", TOKEN][..]),
+        ("heimdall-blackboard", &["get", TOKEN]),
+        ("heimdall-resolve", &[TOKEN]),
+        ("heimdall-haid", &["check", TOKEN]),
+        ("heimdall-haid", &["spawn", TOKEN]),
+    ] {
+        let mut command = Command::new(place.bin.path().join(tool));
+        let output = command.current_dir(place.project.path()).args(args).output().unwrap();
+        assert!(!output.status.success(), "{tool} {args:?}: {output:?}");
+        let said = [output.stdout, output.stderr].concat();
+        hidden(&String::from_utf8_lossy(&said), &tool);
+    }
+    let mut host = Host::silent(&place.project, &["--dialect", "all"]);
+    host.introduce(TOKEN, "2025-11-25");
+    hidden(&host.ask(TOKEN, json!({})).to_string(), &"method");
+    let conflict = json!({ "id": "c", "title": "t", "surfaces": ["a"], "displaced_haid": TOKEN });
+    let offer = json!({
+        "intent": "assign", "task": "Do it.", "targetAgents": ["bob"], "worktree": TOKEN,
+    });
+    for (tool, args) in [
+        ("release_claim", json!({ "haid": TOKEN })),
+        ("raise_conflict_pr", conflict),
+        ("bclaw_coordinate", offer),
+        ("make_claim", json!({ "surfaces": ["z"], "task": "t", "client_identity": TOKEN })),
+    ] {
+        let (told, error) = host.failed(tool, args);
+        hidden(&format!("{told}{error}"), &tool);
+    }
+    let asked = json!({ "surfaces": ["z"], "task": "t", "client_identity": TOKEN });
+    let (_, error) = host.failed("make_claim", asked);
+    assert_eq!(error["rule"], "A-USE-06", "{error}");
+    host.end();
+    for entry in place.project.entries() {
+        hidden(&entry.to_string(), &entry["kind"]);
+    }
+    place.project.ok(&["trail", "verify"]);
+}
+
+/// A session is stored with each command, so its name is looked at like any text.
+#[test]
+fn a_secret_as_a_session_is_refused_on_record() {
+    let place = Place::of(Sandbox::new());
+    for args in [
+        &["claim", "z"][..],
+        &["remember", "hello"],
+        &["do", "lease.open", r#"{"surfaces":["z"]}"#],
+    ] {
+        let before = place.refusals().len();
+        let ran =
+            place.project.run(&[args, &["--session", TOKEN, "--as", "bob", "--json"]].concat());
+        assert_eq!(ran.error()["rule"], "A-USE-06", "{args:?}: {ran:?}");
+        let new = place.refusals().split_off(before);
+        assert_eq!(new.len(), 1, "{args:?}: {new:?}");
+        assert_eq!(new[0]["body"]["rule"], "A-USE-06", "{new:?}");
+    }
+    assert!(!place.project.ok(&["trail", "export"]).out.contains("ghp_"));
+}
+
+/// A name that looks like a secret gets no key: the file would be named after it.
+#[test]
+fn a_secret_as_a_name_gets_no_key() {
+    let place = Place::of(Sandbox::new());
+    let ran = place.project.run(&["claim", "z", "--as", TOKEN, "--json"]);
+    assert_eq!(ran.error()["rule"], "A-USE-06", "{ran:?}");
+    let login = ["login", KEY, "--passphrase-stdin", "--json"];
+    let ran = place.project.run_with(&login, b"a long passphrase\n");
+    assert_eq!(ran.error()["rule"], "A-USE-06", "{ran:?}");
+    let named = |path: &std::path::Path| {
+        let name = path.file_name().unwrap().to_string_lossy().to_lowercase();
+        name.contains("ghp") || name.contains("kia")
+    };
+    let files: Vec<_> =
+        place.project.bytes_of_state().into_iter().filter(|(path, _)| named(path)).collect();
+    assert!(files.is_empty(), "{:?}", files.iter().map(|(path, _)| path).collect::<Vec<_>>());
+}
+
+/// A host has sessions of its own, so one that is named would be ignored.
+#[test]
+fn a_session_for_a_host_is_refused() {
+    let project = Sandbox::new();
+    let ran = project.run(&["mcp", "--as", "bob", "--session", "ws_x", "--json"]);
+    assert_eq!(ran.code, Some(2), "{ran:?}");
+    assert!(ran.error()["way_out"].as_str().unwrap().contains("--session"), "{ran:?}");
+}
+
+/// Names in lines of requests are JSON strings, whatever way they are written.
+#[test]
+fn the_name_of_a_request_may_be_escaped() {
+    let project = Sandbox::new();
+    let ran = project.run_with(&["do", "--lines"], b"{\"name\":\"lease\\u002elist\"}\n");
+    let answer: Value = serde_json::from_str(ran.out.trim()).unwrap();
+    assert_eq!(answer, json!({ "line": 1, "ok": [] }), "{ran:?}");
+}

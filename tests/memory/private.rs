@@ -194,3 +194,45 @@ fn one_server_shows_each_viewer_what_is_theirs() {
     let mut alone = agent(&project, "carol");
     assert_eq!(find(&mut alone, "trap", json!({})), ["trp#2"]);
 }
+
+/// A name alone does not show what is private to it: whoever reads as an agent holds its key.
+#[test]
+fn nobody_reads_as_an_agent_without_its_key() {
+    let project = Sandbox::new();
+    let mut alice = agent(&project, "alice");
+    let id =
+        create(&mut alice, "trap", json!({ "text": "the zebra lies", "visibility": "private" }));
+    alice.end();
+    let ask = ["ask", "zebra", "--as", "alice"];
+    let before = project.entries().len();
+    assert!(project.ok(&ask).out.contains("lies"));
+    assert_eq!(project.entries().len(), before, "reading writes nothing");
+    std::fs::rename(project.state().join("keys/agent-alice.key"), project.path().join("key"))
+        .unwrap();
+    let failures = || {
+        let kinds = project.kinds();
+        kinds.iter().filter(|kind| *kind == "authentication_failed").count()
+    };
+    let find = ["memory", "find", "trap", "--as", "alice"];
+    let get = ["memory", "get", &id, "--as", "alice"];
+    let context = ["memory", "context", "--as", "alice"];
+    for args in [&ask[..], &find, &get, &context] {
+        let before = failures();
+        let ran = project.run(&[args, &["--json"]].concat());
+        assert_eq!((ran.code, &ran.error()["rule"]), (Some(1), &json!("A-ID-01")), "{ran:?}");
+        assert!(!ran.out.contains("lies"), "{ran:?}");
+        assert_eq!(failures(), before + 1, "{args:?}");
+    }
+    let mut host = agent(&project, "alice");
+    for (tool, args) in [
+        ("bclaw_find", json!({ "query": "zebra" })),
+        ("bclaw_get", json!({ "entity": "trap", "id": id })),
+        ("bclaw_context", json!({})),
+    ] {
+        let before = failures();
+        let (told, error) = host.failed(tool, args);
+        assert_eq!(error["rule"], "A-ID-01", "{error}");
+        assert!(!told.to_string().contains("lies"), "{told}");
+        assert!(failures() > before, "{tool}");
+    }
+}

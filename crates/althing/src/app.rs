@@ -8,7 +8,7 @@ use althing_kernel::{Door, Principal, Rule, UserId, WorkspaceId, query};
 use althing_services::Setup;
 use std::io::{BufRead as _, IsTerminal as _, Read as _};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use crate::cli::Globals;
@@ -29,8 +29,10 @@ pub(crate) struct App {
     pub(crate) out: Out,
     /// Warnings of commands, which are shown once there is an answer.
     pub(crate) warnings: Warnings,
-    /// The way in of whoever calls this program.
+    /// The way in that requests of this program come through.
     pub(crate) door: Door,
+    /// The credential of the caller, once they authenticated.
+    pub(crate) authenticated: Arc<OnceLock<Credential>>,
 }
 
 /// A project that was found, with its settings.
@@ -45,7 +47,8 @@ pub(crate) struct Project {
 impl App {
     pub(crate) fn new(globals: Globals) -> Self {
         let out = Out::new(globals.json);
-        App { globals, out, warnings: Warnings::default(), door: Door::CommandLine }
+        let (warnings, authenticated) = (Warnings::default(), Arc::default());
+        App { globals, out, warnings, door: Door::CommandLine, authenticated }
     }
 
     /// Shows the warnings there are.
@@ -185,7 +188,9 @@ impl Project {
         match self.settings.asker()? {
             Some(Asker::User(user)) => self.person(app, engine, &user),
             Some(Asker::Agent(name)) => {
-                let client = engine.client(engine.agent(&name)?, Signing::Each);
+                let credential = engine.agent(&name)?;
+                app.authenticated.get_or_init(|| credential.clone());
+                let client = engine.client(credential, Signing::Each);
                 let client = client.in_session(self.session(engine)?);
                 Ok(client.warning(&app.warnings))
             }
@@ -216,7 +221,10 @@ impl Project {
 
     fn person(&self, app: &App, engine: &Engine, user: &UserId) -> Result<Client, Error> {
         match self.opened(app, user)? {
-            Ok(credential) => Ok(engine.client(credential, Signing::Each).warning(&app.warnings)),
+            Ok(credential) => {
+                app.authenticated.get_or_init(|| credential.clone());
+                Ok(engine.client(credential, Signing::Each).warning(&app.warnings))
+            }
             Err(error) => Err(self.not_who_they_said(engine, user, error)),
         }
     }
@@ -234,11 +242,15 @@ impl Project {
     /// The credential of the caller from a local key file, for work on a store that may be
     /// unreadable. Nobody in particular, if nobody was named.
     pub(crate) fn credential(&self, app: &App) -> Result<Option<Credential>, Error> {
-        match self.settings.asker()? {
-            Some(Asker::User(user)) => Ok(Some(self.opened(app, &user)??)),
-            Some(Asker::Agent(name)) => Ok(Keyring::of(&self.home).agent(&name)?),
-            None => Ok(None),
+        let found = match self.settings.asker()? {
+            Some(Asker::User(user)) => Some(self.opened(app, &user)??),
+            Some(Asker::Agent(name)) => Keyring::of(&self.home).agent(&name)?,
+            None => None,
+        };
+        if let Some(credential) = &found {
+            app.authenticated.get_or_init(|| credential.clone());
         }
+        Ok(found)
     }
 
     /// A person who could not show to be that person. That is on record where it can be.

@@ -30,6 +30,7 @@ mod span;
 mod surfaces;
 mod table;
 
+use althing_engine::screen::{leaks, without_secrets};
 use std::process::ExitCode;
 
 use commands::Outcome;
@@ -97,8 +98,13 @@ fn misused(error: &clap::Error, json: bool) -> ExitCode {
     if json && error.use_stderr() {
         return output::Out::new(true).report(&Error::usage(error.to_string().trim()));
     }
-    // Nobody is left to tell if the terminal is gone.
-    let _ = error.print();
+    let text = error.to_string();
+    if error.use_stderr() && leaks(&text) {
+        output::Out::new(false).note(without_secrets(text).trim_end());
+    } else {
+        // Nobody is left to tell if the terminal is gone.
+        let _ = error.print();
+    }
     if error.use_stderr() {
         let rule = althing_kernel::Rule::Usage;
         output::Out::new(false).note(format!("[{rule}] Nothing was changed."));

@@ -4,6 +4,7 @@
 //! JSON, not JSON-RPC 2.0, or asks for a method that is not offered is answered at once, and
 //! `initialize` is completed with what lax hosts leave out.
 
+use althing_engine::screen::{leaks, repeated};
 use althing_services::project::UNNAMED;
 use rmcp::model::{ClientJsonRpcMessage, ClientRequest, ErrorCode, JsonRpcMessage};
 use serde_json::{Map, Value, json};
@@ -89,7 +90,8 @@ fn envelope(message: Map<String, Value>) -> Read {
 
 fn request(mut message: Map<String, Value>, method: &str, id: &Value) -> Read {
     if !METHODS.contains(&method) {
-        let text = format!("Method not found: {}", short(method));
+        let method = if leaks(method) { repeated(method) } else { short(method) };
+        let text = format!("Method not found: {method}");
         return refuse(id, ErrorCode::METHOD_NOT_FOUND, &text);
     }
     if message.get("params").is_some_and(Value::is_null) {

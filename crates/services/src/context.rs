@@ -175,7 +175,9 @@ impl ProjectContext {
             Some(Principal::Agent(_) | Principal::System) => true,
             None => false,
         };
-        if !is_named || !error.is_unrecorded_refusal() {
+        // A project is not created only to record a refusal.
+        let is_there = || matches!(self.readable(), Ok(Some(_)));
+        if !is_named || !error.is_unrecorded_refusal() || !is_there() {
             return error;
         }
         match self.client() {
@@ -205,14 +207,11 @@ impl ProjectContext {
         }
     }
 
-    /// The current state, without other agents' private records.
+    /// The current state, without other agents' private records. Fails if the caller's name is bound
+    /// to a key that is not on this machine.
     pub fn present(&self) -> Result<Present, Error> {
         let engine = self.opened()?;
-        let (state, now) = engine.present()?;
-        let state = match self.principal() {
-            Some(viewer) => state.as_seen_by(viewer),
-            None => state,
-        };
+        let (state, now) = engine.present_as(self.principal())?;
         Ok(Present { engine, state, now })
     }
 

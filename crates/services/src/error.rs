@@ -1,7 +1,7 @@
 //! The error of every door: a kind, the rule it rests on, a message, details and a hint.
 
 pub use althing_engine::ErrorKind;
-use althing_engine::screen::masked;
+use althing_engine::screen::{masked, without_secrets};
 use althing_engine::{Client, EngineError};
 use althing_kernel::records::Kind;
 use althing_kernel::refusal::{Details, OutsideKind};
@@ -62,7 +62,8 @@ impl Error {
         Error(Box::new(Parts {
             kind,
             rule,
-            message: message.into(),
+            // A message may repeat what the caller typed.
+            message: without_secrets(message.into()),
             details: json!({}),
             facts: Facts::default(),
             hint: None,
@@ -130,7 +131,8 @@ impl Error {
 
     /// The same error with these details.
     #[must_use]
-    pub fn with(mut self, details: Value) -> Self {
+    pub fn with(mut self, mut details: Value) -> Self {
+        mask(&mut details);
         self.0.details = details;
         self
     }
@@ -184,7 +186,10 @@ impl Error {
     /// The same error with a hint of its own in place of the rule's.
     #[must_use]
     pub fn hint(mut self, hint: impl Into<Cow<'static, str>>) -> Self {
-        self.0.hint = Some(hint.into());
+        self.0.hint = Some(match hint.into() {
+            Cow::Owned(hint) => without_secrets(hint).into(),
+            own @ Cow::Borrowed(_) => own,
+        });
         self
     }
 
@@ -205,14 +210,14 @@ impl Error {
     /// The same error with a title and a text for hosts that only show text.
     #[must_use]
     pub fn with_wording(mut self, title: impl Into<String>, text: impl Into<String>) -> Self {
-        self.0.wording = Some((title.into(), text.into()));
+        self.0.wording = Some((without_secrets(title.into()), without_secrets(text.into())));
         self
     }
 
     /// The same error with another message. Its cause is dropped, because it repeats the old one.
     #[must_use]
     pub fn reworded(mut self, words: impl FnOnce(&str) -> String) -> Self {
-        self.0.message = words(&self.0.message);
+        self.0.message = without_secrets(words(&self.0.message));
         self.0.source = None;
         self
     }
@@ -238,10 +243,11 @@ impl Error {
             _ => return self,
         };
         match client.refuse(command, kind, self.0.rule, &self.0.message) {
-            EngineError::Refused(_) => {
+            EngineError::Refused(refusal) if refusal.rule == self.0.rule => {
                 self.0.is_on_record = true;
                 self
             }
+            // Something else was refused before it, and that is on record.
             error => error.into(),
         }
     }
@@ -331,6 +337,16 @@ impl Error {
             None => (self.message(), self.0.rule.way_out()),
         };
         json!({ "error": title, "detail": text, "rule": self.0.rule.id() })
+    }
+}
+
+/// Masks the secrets in all text of a value. Names of fields are our own.
+fn mask(value: &mut Value) {
+    match value {
+        Value::String(text) => *text = without_secrets(std::mem::take(text)),
+        Value::Array(list) => list.iter_mut().for_each(mask),
+        Value::Object(fields) => fields.values_mut().for_each(mask),
+        Value::Null | Value::Bool(_) | Value::Number(_) => {}
     }
 }
 

@@ -194,11 +194,11 @@ impl Git {
     }
 
     /// The branches in a folder of them.
-    pub fn branches_in(&self, folder: &str) -> Vec<String> {
+    pub fn branches_in(&self, folder: &str) -> Result<Vec<String>, WorkshopError> {
         let folder = format!("refs/heads/{folder}/");
         let args = ["for-each-ref", "--format=%(refname:lstrip=2)", &folder];
-        let listed = self.line(&args, None, b"").unwrap_or_default();
-        listed.lines().map(str::to_owned).collect()
+        let listed = self.line(&args, None, b"")?;
+        Ok(listed.lines().map(str::to_owned).collect())
     }
 
     /// The work tree in which a branch is checked out, if it is in one.

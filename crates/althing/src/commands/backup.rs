@@ -78,6 +78,10 @@ fn restore(app: &App, args: &Backup, project: &Project) -> Result<(), Error> {
         failure if failure.kind() == ErrorKind::NotFound => {
             failure.hint("Name a folder that `althing backup FOLDER` wrote.")
         }
+        // The rule was asked for its opinion; no command was issued yet.
+        failure if failure.kind() == ErrorKind::Refused => {
+            Error::refused(failure.rule(), failure.message())
+        }
         failure => failure,
     })?;
     let aside = restored.aside.as_ref().map(|path| path.to_string_lossy());

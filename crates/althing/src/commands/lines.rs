@@ -11,6 +11,7 @@ use althing_kernel::{Door, Principal};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use serde_json::value::RawValue;
+use std::borrow::Cow;
 use std::io::{BufRead as _, Read as _, Write as _};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -28,7 +29,9 @@ const UNDER_WAY_MAX: usize = 1024;
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Line<'a> {
-    name: &'a str,
+    // Written with escapes, a name cannot be borrowed.
+    #[serde(borrow)]
+    name: Cow<'a, str>,
     #[serde(borrow, default)]
     args: Option<&'a RawValue>,
 }
@@ -136,7 +139,7 @@ fn begin(
 ) -> Result<(Next, Option<Receiver<()>>), Error> {
     let read: Line<'_> = serde_json::from_slice(bytes)
         .map_err(|error| Error::usage(format!("not a request: {}", without_place(&error))))?;
-    let request = read_request(project, read.name, read.args.map_or("{}", RawValue::get))?;
+    let request = read_request(project, &read.name, read.args.map_or("{}", RawValue::get))?;
     let Request::Command(command) = request else {
         let (asked, wait) = sync_channel(1);
         let request = Box::new(request);

@@ -1,7 +1,7 @@
 //! `althing login`
 
 use althing_engine::{Credential, Engine, EngineError, Keyring, Signing};
-use althing_kernel::{Command, UserId, user};
+use althing_kernel::{Command, Principal, UserId, user};
 use serde_json::json;
 
 use crate::app::{App, Project};
@@ -25,6 +25,7 @@ pub(crate) fn run(app: &App, args: &Login) -> Result<(), Error> {
             .not_who_they_said(&engine, &id, error)
             .hint("Bring keys/user-….key from where you signed up, or choose another id."));
     } else {
+        engine.check_new_name(&Principal::User(id.clone()))?;
         let made = keys.new_user(&id, &new_passphrase(app, &id)?);
         made.map_err(|error| match Error::from(error) {
             failure if failure.message().starts_with("a passphrase has") => {

@@ -14,6 +14,11 @@ pub(crate) fn run(app: &App, args: &Mcp) -> Result<(), Error> {
     if project.settings.user.value.is_some() {
         return Err(Error::usage("people do not act through hosts; leave --user out"));
     }
+    if project.settings.session.value.is_some() {
+        let message = "agents that ask through a host have sessions of their own";
+        return Err(Error::usage(message)
+            .hint("Leave --session out, and unset ALTHING_SESSION for this command."));
+    }
     // Called by its old name, it keeps the files where they always were.
     let mut setup = project.setup(args.drop_in);
     let dialect = match args.dialect {

@@ -36,6 +36,7 @@ mod native;
 mod people;
 mod rebuild;
 mod recover;
+mod refusals;
 mod rights;
 mod rules;
 mod run_summary;
@@ -56,6 +57,7 @@ use crate::cli::{
     UsersCommand, WorkspaceCommand,
 };
 use crate::error::Error;
+use refusals::Operation;
 
 /// How a command ended that did not fail as a whole.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -103,8 +105,16 @@ pub(crate) fn is_list(command: &Command) -> bool {
     }
 }
 
-/// Carries a command out.
+/// Carries a command out. Its refusal is on record.
 pub(crate) fn run(app: &App, command: Command) -> Result<Outcome, Error> {
+    let operation = Operation::of(&command);
+    perform(app, command).map_err(|error| match operation {
+        Some(operation) if error.is_unrecorded_refusal() => operation.on_record(app, error),
+        _ => error,
+    })
+}
+
+fn perform(app: &App, command: Command) -> Result<Outcome, Error> {
     let done = match command {
         Command::Init(args) => init::run(app, &args),
         Command::Demo(args) => demo::run(app, &args),

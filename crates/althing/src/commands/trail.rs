@@ -484,6 +484,7 @@ fn export(app: &App) -> Result<(), Error> {
     let project = app.project()?;
     let engine = project.engine()?;
     engine.check_reads_everything(project.asker()?.as_ref())?;
+    transfer::check_whole(&engine.world()?.state)?;
     let mut out = std::io::BufWriter::new(std::io::stdout().lock());
     let bar = Progress::new(app.out, "exporting entries");
     let done = transfer::export(&mut *engine.reader()?, &mut out, &mut |done, of| bar.at(done, of));

@@ -6,6 +6,7 @@ use althing_kernel::agent::{Beat, OfAgent, Register, Standing};
 use althing_kernel::blackboard::Label;
 use althing_kernel::query::AgentView;
 use althing_kernel::{Command, Principal};
+use althing_services::frugal::check_client;
 
 use super::args::{Args, unexpected, unknown};
 use super::{Stop, claim, context, context_with, lines, order, order_as};
@@ -42,7 +43,9 @@ pub(super) fn run(mut args: Args) -> Result<String, Stop> {
         Some("spawn") => {
             let role = args.next().ok_or_else(|| Stop::usage("spawn needs <role>"))?;
             args.end()?;
-            let spawned = own_haid(&context()?.project)?.spawn(&role);
+            let project = context()?.project;
+            check_client(project.settings.memory_secrets.value, &role)?;
+            let spawned = own_haid(&project)?.spawn(&role);
             let spawned = spawned.ok_or_else(|| Stop::error(2, format!("no role in {role:?}")))?;
             Ok(format!("{spawned}\n"))
         }

@@ -18,6 +18,7 @@ mod resolve;
 mod validate;
 
 use althing_dialects::frugal::plain::plain;
+use althing_engine::screen::without_secrets;
 use althing_engine::{Client, EngineError};
 use althing_kernel::{Command, Door, Reply};
 use std::ffi::{OsStr, OsString};
@@ -126,9 +127,10 @@ pub(crate) struct Stop {
 }
 
 impl Stop {
-    /// With a message.
+    /// With a message. Secrets that it repeats are masked.
     fn error(code: u8, message: impl std::fmt::Display) -> Self {
-        Stop { err: format!("error: {message}\n"), code, ..Stop::default() }
+        let err = without_secrets(format!("error: {message}\n"));
+        Stop { err, code, ..Stop::default() }
     }
 
     /// Wrong usage.

@@ -2,7 +2,7 @@
 
 use althing_kernel::archive::NoteSnapshot;
 use althing_kernel::text::Text;
-use althing_kernel::{Blob, Command, Timestamp};
+use althing_kernel::{Blob, Command, State, Timestamp};
 use althing_trail::archive::Stub;
 use althing_trail::export::{Commits, write};
 use althing_trail::log::sqlite::SqliteLog;
@@ -47,6 +47,14 @@ pub fn export(
     }
     out.flush().map_err(EngineError::file("write", Path::new("the export")))?;
     Ok(total)
+}
+
+/// Fails if archives were deleted: what is left of the trail cannot be exported. Asked before the
+/// first line is written, because the lines before the gap would pass for a whole trail.
+pub fn check_whole(state: &State) -> Result<(), EngineError> {
+    let gone = state.archives().filter(|(_, archive)| archive.pruned.is_some());
+    let first = gone.map(|(_, archive)| archive.range.from).min();
+    first.map_or(Ok(()), |seq| Err(EngineError::Pruned { seq }))
 }
 
 /// Imports a trail from JSON lines into a state folder that has none. The trail is verified on the

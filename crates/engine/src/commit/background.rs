@@ -26,7 +26,13 @@ impl Background {
         }
         latest.begun = Some(Instant::now());
         let thread = std::thread::Builder::new().name(name.to_owned());
-        latest.thread = thread.spawn(work).ok();
+        latest.thread = match thread.spawn(work) {
+            Ok(thread) => Some(thread),
+            Err(error) => {
+                tracing::warn!(%error, name, "no thread for background work");
+                None
+            }
+        };
     }
 }
 

@@ -145,6 +145,7 @@ impl Client {
         &self,
         mut command: Command,
     ) -> Result<(Command, Request, Vec<SecretFound>), EngineError> {
+        self.check_session(&command)?;
         self.check_named(&mut command)?;
         let request = request(&command)?;
         let unknown = match self.principal() {
@@ -153,7 +154,7 @@ impl Client {
             }
             _ => None,
         };
-        let named = unknown.map(|name| screen::name(name.as_str())).unwrap_or_default();
+        let named = unknown.map(|name| screen::name("agent", name.as_str())).unwrap_or_default();
         let blobs = Blobs::of(self.engine.home());
         let mut found = screen::command(&command, request.args.get(), &blobs)?;
         found.extend(named.iter().cloned());
@@ -182,6 +183,29 @@ impl Client {
                 let record = Command::RefusalRecord(record);
                 let request = self::request(&record)?;
                 Ok((record, request, found))
+            }
+        }
+    }
+
+    /// Refuses a command in a session whose name looks like a secret. The entry names no session.
+    fn check_session(&self, command: &Command) -> Result<(), EngineError> {
+        let Some(session) = &self.session else { return Ok(()) };
+        let found = screen::name("session", session.as_str());
+        let Some(first) = found.first() else { return Ok(()) };
+        let message = screen::describe(first);
+        match self.engine.options().screening {
+            Screening::Warn => {
+                self.warnings.add(message);
+                Ok(())
+            }
+            Screening::Strict => {
+                let name = match command {
+                    Command::RefusalRecord(own) => own.command.as_str(),
+                    other => other.name(),
+                };
+                let own = self.clone().in_session(None);
+                let error = own.refuse(name, OutsideKind::Denied, Rule::NoSecrets, &message);
+                Err(with_findings(error, found))
             }
         }
     }

@@ -271,6 +271,17 @@ impl Engine {
         Ok((self.state_at(&world.state, now)?, now))
     }
 
+    /// The current state as the viewer may see it, and its time. Fails if the viewer's name is bound
+    /// to a key that is not on this machine.
+    pub fn present_as(&self, viewer: Viewer<'_>) -> Result<(State, Timestamp), EngineError> {
+        self.check_viewer(&self.world()?.state, viewer)?;
+        let (state, now) = self.present()?;
+        Ok(match viewer {
+            Some(viewer) => (state.as_seen_by(viewer), now),
+            None => (state, now),
+        })
+    }
+
     /// Answers a query of the current state.
     pub fn ask(&self, query: &Query) -> Result<View, EngineError> {
         self.ask_as(query, None)
@@ -326,12 +337,27 @@ impl Engine {
         if registered {
             let reason = "its key is not on this machine";
             // If it cannot be recorded now, the answer is no all the same.
-            let _ = self.note_unauthentic(Principal::Agent(name.clone()), reason, "client");
+            let entity = Principal::Agent(name.clone());
+            if let Err(error) = self.note_unauthentic(entity, reason, "client") {
+                tracing::warn!(%error, "a failed authentication is not on record");
+            }
             let message = format!("agent {name} is registered, but {reason}");
             return Err(EngineError::KeyMissing(message));
         }
+        self.check_new_name(&Principal::Agent(name.clone()))?;
         self.0.home.create()?;
         keys.agent_or_new(name)
+    }
+
+    /// Refuses a new name that looks like a secret, before a key is made for it. There is nobody to
+    /// record the refusal of.
+    pub fn check_new_name(&self, who: &Principal) -> Result<(), EngineError> {
+        let (field, name) = match who {
+            Principal::Agent(name) => ("agent", name.as_str()),
+            Principal::User(id) => ("user", id.as_str()),
+            Principal::System => return Ok(()),
+        };
+        screen::refuse(self.0.options.screening, screen::name(field, name))
     }
 
     /// A client that issues commands with a credential.

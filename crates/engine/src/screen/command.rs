@@ -42,16 +42,20 @@ pub(crate) fn text(field: &str, text: &str, blobs: &Blobs) -> Vec<SecretFound> {
     look.found
 }
 
-/// Finds a secret in the name of a caller whom the trail does not know yet.
-pub(crate) fn name(name: &str) -> Vec<SecretFound> {
+/// Finds a secret in the name of a caller whom the trail does not know yet, or of a session.
+pub(crate) fn name(field: &str, name: &str) -> Vec<SecretFound> {
     let own = name.rsplit('/').next().unwrap_or_default();
-    leaks("agent", scan_leaks(own)).collect()
+    leaks(field, scan_leaks(own)).collect()
 }
 
 /// Refuses text of a command that the runtime issues by itself on somebody's word. There is nobody
 /// to record the refusal of.
 pub(crate) fn check(screening: Screening, field: &str, text: &str) -> Result<(), EngineError> {
-    let found: Vec<SecretFound> = leaks(field, scan_named(field, text)).collect();
+    refuse(screening, leaks(field, scan_named(field, text)).collect())
+}
+
+/// Refuses what was found, if secrets are refused.
+pub(crate) fn refuse(screening: Screening, found: Vec<SecretFound>) -> Result<(), EngineError> {
     let Some(first) = found.first().filter(|_| screening == Screening::Strict) else {
         return Ok(());
     };
@@ -68,8 +72,8 @@ pub(crate) fn describe(found: &SecretFound) -> String {
 /// Whether the name of a caller looks like a secret, so that nothing is recorded of it.
 pub(crate) fn is_leaking_name(caller: &Principal) -> bool {
     match caller {
-        Principal::Agent(own) => !name(own.as_str()).is_empty(),
-        Principal::User(own) => !name(own.as_str()).is_empty(),
+        Principal::Agent(own) => !name("agent", own.as_str()).is_empty(),
+        Principal::User(own) => !name("user", own.as_str()).is_empty(),
         Principal::System => false,
     }
 }
@@ -121,8 +125,18 @@ impl<'b> Look<'b> {
     fn stored(&self, named: &str) -> Option<String> {
         let blob: Blob = named.parse().ok()?;
         let size = self.blobs.path(&blob).metadata().ok()?.len();
-        let content = (size <= CONTENT_BYTES_MAX).then(|| self.blobs.get(&blob).ok()).flatten()?;
-        String::from_utf8(content).ok()
+        if size > CONTENT_BYTES_MAX {
+            tracing::warn!(%blob, size, "content is too large to be looked through for secrets");
+            return None;
+        }
+        let content = self.blobs.get(&blob).inspect_err(|error| {
+            tracing::warn!(%blob, %error, "content was not looked through for secrets");
+        });
+        let text = String::from_utf8(content.ok()?);
+        text.inspect_err(|_| {
+            tracing::warn!(%blob, "content is not UTF-8, so not looked through for secrets");
+        })
+        .ok()
     }
 }
 

@@ -23,7 +23,7 @@ mod written;
 use serde::Serialize;
 
 pub use command::CONTENT_BYTES_MAX;
-pub(crate) use command::{check, command, describe, is_leaking_name, name, text};
+pub(crate) use command::{check, command, describe, is_leaking_name, name, refuse, text};
 pub use paths::is_secret_path;
 
 /// How text that looks like a secret is treated.
@@ -156,15 +156,23 @@ pub fn repeated(name: &str) -> String {
 pub fn masked(message: &str) -> String {
     let parts = message.split('`').enumerate();
     let parts = parts.map(|(at, part)| if at % 2 == 1 { repeated(part) } else { part.to_owned() });
-    let message = parts.collect::<Vec<String>>().join("`");
-    let mut masked = String::with_capacity(message.len());
+    without_secrets(parts.collect::<Vec<String>>().join("`"))
+}
+
+/// A text with its secrets described in their place.
+pub fn without_secrets(text: String) -> String {
+    let leaks = scan_leaks(&text);
+    if leaks.is_empty() {
+        return text;
+    }
+    let mut masked = String::with_capacity(text.len());
     let mut end = 0;
-    for leak in scan_leaks(&message) {
-        masked.push_str(message.get(end..leak.start).unwrap_or_default());
+    for leak in leaks {
+        masked.push_str(text.get(end..leak.start).unwrap_or_default());
         masked.push_str(&leak.excerpt);
         end = leak.end;
     }
-    masked.push_str(message.get(end..).unwrap_or_default());
+    masked.push_str(text.get(end..).unwrap_or_default());
     masked
 }
 

@@ -118,7 +118,7 @@ pub fn release(
         None => (who.agent.clone(), who.shown.clone()),
         // A HAID identifies its agent; any other name must be registered.
         Some(text) if Haid::new(&text).is_ok() => (named(&text)?, text),
-        Some(text) => (registered(context, "haid", &text)?, text),
+        Some(text) => (registered(context, "lease.release", "haid", &text)?, text),
     };
     let client = context.client()?;
     let held = leases(&context.engine()?, Some(Principal::Agent(whose)))?;

@@ -175,7 +175,7 @@ fn displaced(
     record: &Record,
 ) -> Result<Option<String>, Error> {
     if let Some(haid) = &args.displaced_haid {
-        registered(context, "displaced_haid", haid)?;
+        registered(context, COMMAND, "displaced_haid", haid)?;
         return Ok(Some(haid.clone()));
     }
     let holder = Some(Principal::Agent(who.agent.clone()));

@@ -62,7 +62,14 @@ impl Work<'_> {
     /// the surfaces then or a work tree is gone. These branches are not moved.
     fn find_again(&self, kept: &mut Kept) {
         let ending = format!("-{}", self.id);
-        for name in self.git.branches_in("displaced") {
+        let names = match self.git.branches_in("displaced") {
+            Ok(names) => names,
+            Err(error) => {
+                kept.left.push(Left::new("branches of earlier attempts", error.message()));
+                return;
+            }
+        };
+        for name in names {
             let known = kept.branches.iter().any(|branch| branch.name == name);
             if known || !name.contains(&ending) {
                 continue;

@@ -9,6 +9,7 @@ mod displaced;
 use althing_dialects::frugal::haid::{Haid, agent_named};
 use althing_dialects::frugal::planning::called as shown;
 use althing_engine::ErrorKind;
+use althing_engine::screen::{Screening, leaks, repeated};
 use althing_kernel::agent::OfAgent;
 use althing_kernel::lease::Ttl;
 use althing_kernel::query::{Answer, Query};
@@ -67,6 +68,7 @@ pub fn identify(ledger: &Ledger, call: &Call<'_>) -> Result<Identity, Error> {
         return Ok(Identity { agent: agent.clone(), shown, role, human, host: call.host.clone() });
     }
     let client = named.or(call.host.name.as_deref()).unwrap_or(UNNAMED);
+    check_client(call.project.setup().options.screening, client)?;
     let mut haid = called(ledger, client)?;
     let mut agent = as_agent(&haid)?;
     let tool = tool_of(call, &agent)?;
@@ -80,6 +82,18 @@ pub fn identify(ledger: &Ledger, call: &Call<'_>) -> Result<Identity, Error> {
     let mut host = call.host.clone();
     host.name.get_or_insert_with(|| client.to_owned());
     Ok(Identity { agent, shown, role, human, host })
+}
+
+/// Refuses a name that looks like a secret, before an identity is derived from it: what is left of
+/// it could not be recognised any more.
+pub fn check_client(screening: Screening, name: &str) -> Result<(), Error> {
+    match screening {
+        Screening::Strict if leaks(name) => {
+            let message = format!("the name seems to hold a secret: {}", repeated(name));
+            Err(Error::refused(Rule::NoSecrets, message))
+        }
+        Screening::Strict | Screening::Warn => Ok(()),
+    }
 }
 
 fn as_agent(haid: &Haid) -> Result<AgentName, Error> {
@@ -157,8 +171,13 @@ fn in_the_way(message: String, way_out: impl Into<String>) -> Error {
     Error::refused(Rule::Usage, message.clone()).with_wording(message, way_out)
 }
 
-/// The agent that somebody names, who has to be registered in this project.
-fn registered(context: &ProjectContext, field: &str, text: &str) -> Result<AgentName, Error> {
+/// The agent that somebody names in a field of a command, who has to be registered in this project.
+fn registered(
+    context: &ProjectContext,
+    command: &str,
+    field: &str,
+    text: &str,
+) -> Result<AgentName, Error> {
     let agent = named(text)?;
     match context.ask(&Query::AgentGet(OfAgent { agent: agent.clone() })) {
         Ok(_) => return Ok(agent),
@@ -168,7 +187,8 @@ fn registered(context: &ProjectContext, field: &str, text: &str) -> Result<Agent
     let message = format!("{field}: no agent {text} is registered in this project");
     let way_out =
         format!("Name an agent that `althing do agent.list {{}}` shows, or leave {field} out.");
-    Err(Error::usage(&message).with_wording(message, way_out))
+    let error = Error::not_found(&message).with_rule(Rule::ReferenceKnown);
+    Err(context.on_record(command, error.with_wording(message, way_out)))
 }
 
 /// The agent that somebody names, by a HAID or by its plain name.

@@ -10,6 +10,7 @@ use althing_kernel::blackboard::view::HydratedView;
 use althing_kernel::blackboard::{Handle, fact, symbol};
 use althing_services::ErrorKind;
 use althing_services::frugal::capsules::written_out;
+use althing_services::frugal::check_client;
 use serde::Serialize;
 use serde_json::{Value, json};
 use std::path::Path;
@@ -217,12 +218,15 @@ pub(crate) fn brief(app: &App, args: &BriefArgs) -> Result<Outcome, Error> {
 }
 
 pub(crate) fn haid(app: &App, args: &HaidArgs) -> Result<(), Error> {
-    let own = own_haid(&app.project()?)?;
+    let project = app.project()?;
+    let own = own_haid(&project)?;
     let haid = match &args.role {
         None => own,
-        Some(role) => own
-            .spawn(role)
-            .ok_or_else(|| Error::usage(format!("{role:?} has no letter or digit")))?,
+        Some(role) => {
+            check_client(project.settings.memory_secrets.value, role)?;
+            let none = || Error::usage(format!("{role:?} has no letter or digit"));
+            own.spawn(role).ok_or_else(none)?
+        }
     };
     let agent = crate::frugal::agent_name(&haid)?;
     if app.out.json {
