@@ -89,7 +89,8 @@ fn letters_of_every_door_lie_in_one_inbox() {
     let mut host = native(&project, "bob");
     let (text, taken) = told(&mut host, "inbox", json!({}));
     assert_eq!(taken["letters"].as_array().unwrap().len(), 6, "{taken}");
-    for part in ["Write the docs.", "Mind the style", "noon", "half done", "parser", "Conflict c1"] {
+    for part in ["Write the docs.", "Mind the style", "noon", "half done", "parser", "Conflict c1"]
+    {
         assert!(text.contains(part), "{part}: {text}");
     }
     let (text, _) = told(&mut host, "inbox", json!({}));

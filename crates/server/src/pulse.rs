@@ -3,14 +3,14 @@
 
 use althing_engine::BEAT;
 use althing_services::Project;
+use std::sync::Arc;
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
-use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 
 /// The pulse and its thread. Dropping it ends the connection.
 pub(crate) struct Pulse {
     project: Arc<Project>,
-    running: Mutex<Option<(Sender<()>, JoinHandle<()>)>>,
+    running: Option<(Sender<()>, JoinHandle<()>)>,
 }
 
 impl Pulse {
@@ -27,14 +27,13 @@ impl Pulse {
             }
         };
         let thread = std::thread::Builder::new().name("mcp-pulse".to_owned()).spawn(beat)?;
-        Ok(Pulse { project, running: Mutex::new(Some((sender, thread))) })
+        Ok(Pulse { project, running: Some((sender, thread)) })
     }
 }
 
 impl Drop for Pulse {
     fn drop(&mut self) {
-        let running = self.running.lock().unwrap_or_else(PoisonError::into_inner).take();
-        if let Some((sender, thread)) = running {
+        if let Some((sender, thread)) = self.running.take() {
             drop(sender);
             if thread.join().is_err() {
                 tracing::error!("the pulse panicked");

@@ -40,8 +40,9 @@ impl Operation {
             Command::Inbox(args) => args.take.map(|_| "inbox.take"),
             Command::Signal(_) => Some("signal.emit"),
             Command::Checkpoint(args) => match &args.command {
-                CheckpointCommand::Create(_) => Some("checkpoint.create"),
-                CheckpointCommand::List(_) | CheckpointCommand::Show(_) => None,
+                None => return Some(by_anybody("checkpoint.create")),
+                Some(CheckpointCommand::Create(_)) => Some("checkpoint.create"),
+                Some(CheckpointCommand::List(_) | CheckpointCommand::Show(_)) => None,
             },
             Command::Integrate(args) => Some(of_integration(&args.command)),
             Command::Right(args) => match &args.command {
@@ -80,7 +81,9 @@ impl Operation {
                 return args.command.as_ref().and_then(of_tokens).map(by_anybody);
             }
             Command::Memory(args) => return of_memory(&args.command).map(by_anybody),
-            Command::Remember(_) => return Some(by_anybody("memory.create")),
+            Command::Remember(_) | Command::Plan(_) => return Some(by_anybody("memory.create")),
+            Command::Next(_) => return Some(by_anybody("work.next")),
+            Command::Done(_) | Command::Blocked(_) => return Some(by_anybody("work.finish")),
             Command::Trail(args) => args.command.as_ref().and_then(of_trail),
             Command::Agents(args) => args.command.as_ref().map(|command| match command {
                 AgentsCommand::Register => "agent.register",

@@ -412,8 +412,12 @@ impl Engine {
         let mut log = inner.store.writer().map_err(EngineError::Unavailable)?;
         witness::check(&inner.home, &mut *log)?;
         let _registration = Registration::enter(&inner.home)?;
+        let writers = writer_registry::list(&inner.home)?;
+        let lost = connections::lost(&world.state, &writers, self.now());
         let mut core = Core::new(log, key, Box::new(RandomMint::new()?), world);
-        self.recovery().on_request(&mut core, repaired)
+        let report = self.recovery().on_request(&mut core, repaired)?;
+        self.recovery().after_lost_connections(&mut core, lost)?;
+        Ok(report)
     }
 
     /// Records that a door could not tell somebody to be who they said, unless the name itself looks

@@ -330,3 +330,20 @@ fn only_the_runtime_says_that_a_connection_ended() {
         assert_eq!(refusal.rule, Rule::SystemOnly);
     }
 }
+
+#[test]
+fn hosts_that_ended_together_are_recorded_together() {
+    let mut world = World::new();
+    for (name, connection) in [("alice", "c1"), ("bob", "c2"), ("carol", "c3")] {
+        let who = agent(name);
+        let session = connect(&mut world, &who, "editor", connection);
+        world.claim(&in_session(&who, &session), &[name], 5_400).unwrap();
+    }
+    let since = world.now;
+    let lost = ["c1", "c2", "c3"].map(|name| Lost { name: Text::lossy(name), since }).to_vec();
+    world.run_command(&system(), &Command::RuntimeDisconnect(Disconnect { lost })).unwrap();
+    world.pass(300);
+    world.tick();
+    assert_eq!((held(&world), peers(&world).len()), (0, 0));
+    sound(&world);
+}

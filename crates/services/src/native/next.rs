@@ -112,11 +112,7 @@ fn brief(context: &ProjectContext, taken: &NextTask) -> Result<Brief, Error> {
     })
 }
 
-fn known(
-    context: &ProjectContext,
-    task: &Record,
-    path: Option<&str>,
-) -> Result<Vec<Known>, Error> {
+fn known(context: &ProjectContext, task: &Record, path: Option<&str>) -> Result<Vec<Known>, Error> {
     let found = relevant(context, path, task.text.as_str(), KNOWN_MAX)?;
     Ok(found.into_iter().map(|(id, text)| Known { id, text }).collect())
 }

@@ -8,6 +8,7 @@ use crate::machine::coordinator::is_coordinator;
 use crate::machine::state::State;
 use crate::machine::transaction::{DecisionError, Transaction};
 use crate::model::leasing::session::{EndCause, Session};
+use crate::model::runs::workspace::budget::Budget;
 use crate::model::runs::workspace::view::{PeerState, PeerView, WorkspaceView};
 use crate::model::runs::workspace::{Initiator, Party, Priority, Status, Trigger};
 use crate::protocol::refusal::Refusal;
@@ -63,7 +64,7 @@ impl WorkspaceView {
             delegate: false,
             priority: Priority::Normal,
             group: None,
-            budget: Default::default(),
+            budget: Budget::default(),
             liveness_interval_s: None,
             mounts: Vec::new(),
             directive: None,
