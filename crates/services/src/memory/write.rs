@@ -153,7 +153,7 @@ impl Verbs<'_> {
         }
     }
 
-    fn check_author(&self, named: Option<&str>) -> Result<(), Error> {
+    pub(super) fn check_author(&self, named: Option<&str>) -> Result<(), Error> {
         match named {
             Some(name) if !is_called(&self.principal(), name) => {
                 let message = format!("the author is always the caller, {}", self.shown());
