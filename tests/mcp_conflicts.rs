@@ -45,7 +45,8 @@ fn host_killed_at(project: &Sandbox, bin: &Path, at: &str) -> Host {
     std::fs::write(bin.join("git"), script).unwrap();
     std::fs::set_permissions(bin.join("git"), std::fs::Permissions::from_mode(0o755)).unwrap();
     let path = format!("{}:{}", bin.display(), std::env::var("PATH").unwrap());
-    let mut host = Host::started(project.command().args(["mcp", "--dialect", "frugal"]).env("PATH", path));
+    let mut host =
+        Host::started(project.command().args(["mcp", "--dialect", "frugal"]).env("PATH", path));
     host.introduce("cursor", "2025-11-25");
     host
 }
@@ -174,7 +175,8 @@ fn work_in_other_work_trees_is_kept_too() {
 
     // From that work tree it is the one at hand.
     std::fs::write(project.path().join("src/x.rs"), "main\n").unwrap();
-    let mut host = Host::started(project.command().args(["mcp", "--dialect", "frugal"]).current_dir(&bobs));
+    let mut host =
+        Host::started(project.command().args(["mcp", "--dialect", "frugal"]).current_dir(&bobs));
     let args = json!({ "id": "c2", "title": "t", "surfaces": ["src/**"] });
     let raised = host.done("raise_conflict_pr", args);
     let kept = |branch: &Value| {

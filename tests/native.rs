@@ -41,8 +41,17 @@ fn the_default_server_is_small_and_says_what_its_tools_change() {
     let listed = listed.as_array().unwrap();
     let names: Vec<&str> = listed.iter().map(|tool| tool["name"].as_str().unwrap()).collect();
     let expected = [
-        "status", "next", "claim", "release", "inbox", "send", "remember", "ask", "checkpoint",
-        "done", "blocked",
+        "status",
+        "next",
+        "claim",
+        "release",
+        "inbox",
+        "send",
+        "remember",
+        "ask",
+        "checkpoint",
+        "done",
+        "blocked",
     ];
     assert_eq!(names, expected);
     for tool in listed {
@@ -170,7 +179,7 @@ fn tasks_of_other_dialects_are_the_same_tasks() {
     assert_eq!((&plan["status"], &plan["assignee"]), (&json!("in_progress"), &json!("alice")));
     memory.done(
         "bclaw_coordinate",
-        json!({ "intent": "assign", "task": "Test it", "agents": ["alice"], "scope": "tests" }),
+        json!({ "intent": "assign", "task": "Test it", "targetAgents": ["alice"], "scope": "tests" }),
     );
     told(&mut host, "done", json!({}));
     project.ok(&["trail", "verify"]);
@@ -184,7 +193,17 @@ fn the_work_of_a_workspace_is_taken_and_handed_in_with_the_same_words() {
     let graph = r#"{"tasks":[{"key":"parser","name":"parser","description":{"text":"Write the parser."}}]}"#;
     project.ok(&["do", "task.graph", graph, "--as", "lead"]);
     project.ok(&["task", "approve", "parser", "--as", "lead"]);
-    project.ok(&["task", "assign", "parser", "--agent", "bob", "--authority", "src", "--as", "lead"]);
+    project.ok(&[
+        "task",
+        "assign",
+        "parser",
+        "--agent",
+        "bob",
+        "--authority",
+        "src",
+        "--as",
+        "lead",
+    ]);
     let mut host = native(&project, "bob");
     let (text, brief) = told(&mut host, "next", json!({}));
     assert!(text.contains("Write the parser.") && brief["workspace"].is_string(), "{text}");
@@ -226,23 +245,31 @@ fn a_run_is_led_and_worked_over_mcp() {
     lead.done("wacp_task_approve", json!({ "tasks": [id] }));
     let ready = lead.done("wacp_task_ready", json!({}));
     assert_eq!(ready["items"][0]["task"], id.as_str(), "{ready}");
-    let made = lead.done("wacp_task_assign", json!({ "task": id, "agent": "bob", "authority": ["src"] }));
+    let made =
+        lead.done("wacp_task_assign", json!({ "task": id, "agent": "bob", "authority": ["src"] }));
     let workspace = made["workspace"].as_str().unwrap().to_owned();
     let mail = bob.done("wacp_inbox_take", json!({}));
     assert_eq!(mail["envelopes"][0]["text"], "Do it.", "{mail}");
-    bob.done("wacp_signal", json!({ "signal": "started" }));
-    bob.done("wacp_checkpoint_create", json!({
-        "intent": "it", "status": "final", "type": "artifact",
-        "files_changed": [{ "path": "src/a.rs", "content": { "text": "fn a() {}\n" } }],
-    }));
-    bob.done("wacp_signal", json!({ "signal": "complete" }));
+    bob.done("wacp_signal", json!({ "type": "started" }));
+    bob.done(
+        "wacp_checkpoint_create",
+        json!({
+            "intent": "it", "status": "final", "type": "artifact",
+            "files_changed": [{ "path": "src/a.rs", "content": { "text": "fn a() {}\n" } }],
+        }),
+    );
+    bob.done("wacp_signal", json!({ "type": "complete" }));
     let done = lead.done(
         "wacp_integrate",
         json!({ "workspace": workspace, "decision": "accept", "strategy": "direct" }),
     );
     assert!(done.is_object(), "{done}");
     let task = lead.done("wacp_task_get", json!({ "task": id }));
-    assert_eq!((&task["status"], &task["text"]), (&json!("integrated"), &json!("Do it.")), "{task}");
+    assert_eq!(
+        (&task["status"], &task["text"]),
+        (&json!("integrated"), &json!("Do it.")),
+        "{task}"
+    );
     let (_, error) = bob.failed("wacp_task_cancel", json!({ "task": id }));
     assert_eq!(error["kind"], "refused", "{error}");
     project.ok(&["trail", "verify"]);

@@ -143,8 +143,13 @@ struct Blocked {
 /// The tools.
 pub(crate) fn tools() -> Vec<Tool> {
     vec![
-        Tool::new("status", "Your task, claims and mail; what is ready; who holds what.", &SPEECH, status)
-            .reading(),
+        Tool::new(
+            "status",
+            "Your task, claims and mail; what is ready; who holds what.",
+            &SPEECH,
+            status,
+        )
+        .reading(),
         Tool::new(
             "next",
             "Take the most urgent ready task, or the one named, with its claim. Returns the brief.",

@@ -66,9 +66,11 @@ fn questions() -> Vec<Tool> {
         }),
         asks("wacp_workspace_get", "One workspace.", |of: OfWorkspace| Query::WorkspaceGet(of)),
         asks("wacp_task_list", "The tasks of the run.", |list: TaskList| Query::TaskList(list)),
-        asks("wacp_task_ready", "The tasks that can be assigned, most urgent first.", |of: TaskReady| {
-            Query::TaskReadyList(of)
-        }),
+        asks(
+            "wacp_task_ready",
+            "The tasks that can be assigned, most urgent first.",
+            |of: TaskReady| Query::TaskReadyList(of),
+        ),
         asks("wacp_task_get", "One task, with its description.", |of: OfTask| Query::TaskGet(of)),
         asks("wacp_inbox_list", "What is in an inbox, without taking it.", |list: InboxList| {
             Query::InboxList(list)
@@ -117,9 +119,11 @@ fn of_coordinators() -> Vec<Tool> {
         orders("wacp_integrate", "Accept, revise or reject finished work.", |decide: Decide| {
             Command::IntegrationDecide(decide)
         }),
-        orders("wacp_conflict_resolve", "Resolve a conflict that stopped a merge.", |own: Resolve| {
-            Command::ConflictResolve(own)
-        }),
+        orders(
+            "wacp_conflict_resolve",
+            "Resolve a conflict that stopped a merge.",
+            |own: Resolve| Command::ConflictResolve(own),
+        ),
     ]
 }
 
@@ -129,7 +133,8 @@ fn asks<A: DeserializeOwned + JsonSchema + 'static>(
     description: &'static str,
     query: impl Fn(A) -> Query + std::marker::Send + Sync + 'static,
 ) -> Tool {
-    let answer = move |context: &ProjectContext, args: A| told(context, &context.ask(&query(args))?);
+    let answer =
+        move |context: &ProjectContext, args: A| told(context, &context.ask(&query(args))?);
     Tool::taking::<A>(name, description, &SPEECH, answer).reading()
 }
 

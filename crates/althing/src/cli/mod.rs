@@ -35,9 +35,9 @@ pub(crate) use highway::{
 };
 pub(crate) use lanes::{LoopAct, MemoryCoordinate, MemoryDispatch, MemoryHarvest, MemoryLoop};
 pub(crate) use mail::{
-    CheckpointArgs, CheckpointCommand, CheckpointCreate, CheckpointNote, CheckpointShow, Findings, Inbox,
-    Integrate, IntegrateAccept, IntegrateCommand, IntegrateResolve, IntegrateSalvage, Judgement,
-    RightArgs, RightCommand, RightGrant, Send, SignalArgs,
+    CheckpointArgs, CheckpointCommand, CheckpointCreate, CheckpointNote, CheckpointShow, Findings,
+    Inbox, Integrate, IntegrateAccept, IntegrateCommand, IntegrateResolve, IntegrateSalvage,
+    Judgement, RightArgs, RightCommand, RightGrant, Send, SignalArgs,
 };
 pub(crate) use man::Man;
 pub(crate) use mcp::{Mcp, McpDialect};

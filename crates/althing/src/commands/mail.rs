@@ -39,7 +39,8 @@ pub(crate) fn send(app: &App, args: Send) -> Result<(), Error> {
         None if is_name => write(&context, &args),
         None => {
             let who = context.request.named()?.clone();
-            let own = context.workspaces(WorkspaceList { live: true, ..WorkspaceList::default() })?;
+            let own =
+                context.workspaces(WorkspaceList { live: true, ..WorkspaceList::default() })?;
             let leads = own.iter().any(|own| own.parent.is_none() && is_of(own, &who));
             let kind = if leads { TypeName::feedback() } else { TypeName::query() };
             post(&context, args, kind)
@@ -67,7 +68,8 @@ fn write(context: &CommandContext<'_>, args: &Send) -> Result<(), Error> {
     };
     let to = Address::find(&context.request, &args.to)?;
     let reply_to = args.reply_to.as_deref();
-    let sent = mail::send(&context.request, &Outgoing { to: &to, text: text.trim_end(), reply_to })?;
+    let sent =
+        mail::send(&context.request, &Outgoing { to: &to, text: text.trim_end(), reply_to })?;
     if context.out().json {
         return context.out().value(&sent);
     }
@@ -164,7 +166,10 @@ fn look(context: &CommandContext<'_>, all: bool) -> Result<(), Error> {
     let letters = letters(context, all)?;
     if context.out().json {
         let mut value = with_texts(context, &merged(&views)?, all)?;
-        value["letters"] = json!(letters);
+        value["letters"] = match context.request.principal() {
+            Some(_) if !all => json!(mail::waiting(&context.request)?.letters),
+            _ => json!(letters),
+        };
         return context.out().value(&value);
     }
     let names = context.workspace_naming()?;
@@ -176,8 +181,7 @@ fn look(context: &CommandContext<'_>, all: bool) -> Result<(), Error> {
         print_news(context, &view.news)?;
     }
     let is_empty = |view: &InboxView| view.signals.is_empty() && view.news.is_empty();
-    let mut envelopes: Vec<&EnvelopeView> =
-        views.iter().flat_map(|view| &view.envelopes).collect();
+    let mut envelopes: Vec<&EnvelopeView> = views.iter().flat_map(|view| &view.envelopes).collect();
     if views.len() > 1 && !all {
         envelopes.sort_by_key(|sent| (sent.priority, std::cmp::Reverse(sent.created_at)));
     }
@@ -274,8 +278,9 @@ fn take(context: &CommandContext<'_>, max: u16) -> Result<(), Error> {
         return context.out().value(&value);
     }
     let names = context.workspace_naming()?;
-    let is_empty =
-        |mail: &TakenMail| mail.envelopes.is_empty() && mail.signals.is_empty() && mail.news.is_empty();
+    let is_empty = |mail: &TakenMail| {
+        mail.envelopes.is_empty() && mail.signals.is_empty() && mail.news.is_empty()
+    };
     for mail in &taken.mails {
         print_quiet(context, &names, &mail.quiet)?;
     }

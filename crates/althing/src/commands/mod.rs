@@ -52,8 +52,8 @@ mod workspaces;
 
 use crate::app::App;
 use crate::cli::{
-    self, BlobCommand, CheckpointArgs, Command, GateCommand, MemoryCommand, TaskCommand, UsersCommand,
-    WorkspaceCommand,
+    self, BlobCommand, CheckpointArgs, Command, GateCommand, MemoryCommand, TaskCommand,
+    UsersCommand, WorkspaceCommand,
 };
 use crate::error::Error;
 

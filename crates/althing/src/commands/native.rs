@@ -58,7 +58,8 @@ fn set_up(app: &App) -> Result<(), Error> {
     let setup = project.setup(true);
     let name = setup.create.unwrap_or_default();
     if Engine::create(&project.home, &name, &project.options())? {
-        app.out.note(format!("{name} is set up; its state is in {}", project.home.root().display()));
+        app.out
+            .note(format!("{name} is set up; its state is in {}", project.home.root().display()));
     }
     Ok(())
 }

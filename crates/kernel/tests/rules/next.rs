@@ -71,7 +71,8 @@ fn an_offer_is_accepted_with_its_task() {
     let mut world = World::new();
     ok(&mut world, &bob(), "agent.register", &json!({}));
     let task = plan(&mut world, &json!({ "scope": "docs" }));
-    let offered = json!({ "kind": "assignment", "text": "t", "fields": { "agent": "bob", "plan_id": task } });
+    let offered =
+        json!({ "kind": "assignment", "text": "t", "fields": { "agent": "bob", "plan_id": task } });
     let offered = id_of(&ok(&mut world, &alice(), "memory.create", &offered));
     let (_, message) = no(&mut world, &agent("carol"), "work.next", &json!({}));
     assert!(message.contains("is assigned to bob"), "{message}");

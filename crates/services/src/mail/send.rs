@@ -80,7 +80,9 @@ fn person(state: &State, name: &str) -> Result<Address, Error> {
     let id = UserId::new(name).map_err(|error| Error::usage(format!("user:{name}: {error}")))?;
     if state.user(&id).is_none() {
         let failure = Error::not_found(format!("there is no person {name}"));
-        return Err(failure.hint("`althing users` lists who there is; `althing login NAME` signs up."));
+        return Err(
+            failure.hint("`althing users` lists who there is; `althing login NAME` signs up.")
+        );
     }
     Ok(Address::Principal(Principal::User(id)))
 }
@@ -96,9 +98,9 @@ fn agent(state: &State, text: &str) -> Result<AgentName, Error> {
     let is_meant = |label: &Option<Label>| {
         label.as_ref().is_some_and(|label| label.as_str().eq_ignore_ascii_case(text))
     };
-    let known = state.agents().filter(|(_, agent)| {
-        is_meant(&agent.about.role) || is_meant(&agent.about.tool)
-    });
+    let known = state
+        .agents()
+        .filter(|(_, agent)| is_meant(&agent.about.role) || is_meant(&agent.about.tool));
     let mut found: Vec<AgentName> = known.map(|(name, _)| name.clone()).collect();
     if found.len() == 1
         && let Some(one) = found.pop()
@@ -123,11 +125,7 @@ pub fn send(context: &ProjectContext, letter: &Outgoing<'_>) -> Result<Sent, Err
     }
 }
 
-fn message(
-    context: &ProjectContext,
-    to: &Principal,
-    letter: &Outgoing<'_>,
-) -> Result<Sent, Error> {
+fn message(context: &ProjectContext, to: &Principal, letter: &Outgoing<'_>) -> Result<Sent, Error> {
     let name = match to {
         Principal::Agent(name) => name.to_string(),
         Principal::User(_) | Principal::System => to.to_string(),
@@ -152,10 +150,7 @@ fn message(
 }
 
 /// The thread of the letter that is answered: its own, or one that begins with it.
-fn thread(
-    context: &ProjectContext,
-    id: &str,
-) -> Result<Option<Label>, Error> {
+fn thread(context: &ProjectContext, id: &str) -> Result<Option<Label>, Error> {
     let label = |text: &str| Label::new(text).ok();
     let Ok(record) = id.parse::<RecordId>() else { return Ok(label(id)) };
     let present = context.present()?;

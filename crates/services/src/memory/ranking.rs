@@ -196,7 +196,8 @@ pub(crate) fn relevant(
     let show = |hit: &Hit| {
         let record = present.state.memory().record(hit.id.parse().ok()?)?;
         // Other tasks are others' business.
-        (record.id.kind != Kind::Plan).then(|| (record.id.label(), brief(record.text.as_str(), RELEVANT_CHARS)))
+        (record.id.kind != Kind::Plan)
+            .then(|| (record.id.label(), brief(record.text.as_str(), RELEVANT_CHARS)))
     };
     Ok(hits.iter().filter_map(show).take(limit).collect())
 }

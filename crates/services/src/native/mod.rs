@@ -66,7 +66,8 @@ pub(crate) fn in_hand(context: &ProjectContext) -> Result<Option<Work>, Error> {
     let Some(task) = ready::current(&present.state, present.now, &who).next() else {
         return Ok(None);
     };
-    let given = present.state.memory().newest(althing_kernel::records::Kind::Assignment, Some(true));
+    let given =
+        present.state.memory().newest(althing_kernel::records::Kind::Assignment, Some(true));
     let own = given.filter(|own| own.is_for(&who) && own.fields.plan_id == Some(task.id));
     let started = own.filter(|own| own.status == RecordStatus::Started).map(|own| own.id).next();
     Ok(Some(Work::Task { task: Box::new(task.clone()), assignment: started }))
@@ -100,5 +101,8 @@ pub(crate) fn until(at: Timestamp, now: Timestamp) -> String {
 
 /// The text of a task by its id, shortened to its first line.
 pub(crate) fn title(state: &State, id: RecordId) -> String {
-    state.memory().record(id).map_or_else(String::new, |own| first_line(own.text.as_str()).to_owned())
+    state
+        .memory()
+        .record(id)
+        .map_or_else(String::new, |own| first_line(own.text.as_str()).to_owned())
 }

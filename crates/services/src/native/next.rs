@@ -112,11 +112,7 @@ fn brief(context: &ProjectContext, taken: &NextTask) -> Result<Brief, Error> {
     })
 }
 
-fn known(
-    context: &ProjectContext,
-    task: &Record,
-    path: Option<&str>,
-) -> Result<Vec<Known>, Error> {
+fn known(context: &ProjectContext, task: &Record, path: Option<&str>) -> Result<Vec<Known>, Error> {
     let found = relevant(context, path, task.text.as_str(), KNOWN_MAX)?;
     Ok(found.into_iter().map(|(id, text)| Known { id, text }).collect())
 }
@@ -144,9 +140,10 @@ fn given(context: &ProjectContext, own: &WorkspaceView) -> Result<Brief, Error> 
         Some(Answer::Envelope(sent)) => text_of(&context.blobs(), &sent.payload.content),
         _ => None,
     };
-    let is_new = own.directive.as_ref().is_some_and(|id| {
-        taken.letters.iter().any(|letter| letter.id == id.as_str())
-    });
+    let is_new = own
+        .directive
+        .as_ref()
+        .is_some_and(|id| taken.letters.iter().any(|letter| letter.id == id.as_str()));
     let directive = directive.unwrap_or_default();
     let others = news.into_iter().filter(|text| *text != directive);
     let what: Vec<String> = [directive.clone()].into_iter().chain(others).collect();

@@ -1,8 +1,8 @@
 //! `status`: the caller's task, claims and mail, and what others do.
 
 use althing_dialects::frugal::planning::called;
-use althing_kernel::records::{Kind, Status, next as ready};
 use althing_kernel::Surface;
+use althing_kernel::records::{Kind, Status, next as ready};
 use serde::Serialize;
 
 use super::{Told, Work, first_line, in_hand};

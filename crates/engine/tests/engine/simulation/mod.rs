@@ -28,8 +28,8 @@ mod plans;
 mod remembered;
 mod resources;
 mod runs;
-mod taking;
 mod scene;
+mod taking;
 
 use althing_engine::World;
 use althing_engine::core::{Core, Job, Prepared, Verdict};

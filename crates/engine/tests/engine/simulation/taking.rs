@@ -104,7 +104,8 @@ fn of_many_who_take_the_next_task_each_gets_another() {
         add(&mut counts, Simulation::new(seed, Taking::default()).run(150).0);
     }
     if seeds.end - seeds.start > 10 {
-        let expected = ["crash", "conflict", "lost answer", "work.next", "memory.move", "A-WORK-01"];
+        let expected =
+            ["crash", "conflict", "lost answer", "work.next", "memory.move", "A-WORK-01"];
         happened(&counts, &expected, 20);
     }
 }

@@ -107,12 +107,8 @@ impl Raise {
     /// The text of the message to the agent whose work is displaced.
     pub(crate) fn message_text(&self) -> String {
         let surfaces: Vec<&str> = self.surfaces.as_slice().iter().map(Surface::as_str).collect();
-        let mut text = format!(
-            "Conflict {} over {}: {}",
-            self.id,
-            surfaces.join(", "),
-            self.title.as_str()
-        );
+        let mut text =
+            format!("Conflict {} over {}: {}", self.id, surfaces.join(", "), self.title.as_str());
         if let Some(intent) = &self.overriding_intent {
             text.push_str(&format!("\nThey want: {}", intent.as_str()));
         }

@@ -253,8 +253,7 @@ fn take(tx: &mut Transaction<'_>, caller: &Caller, task: RecordId) -> Result<(),
         let fields = Fields { assignee: name, ..Fields::default() };
         let (clear, expected_version) = (Few::default(), None);
         let (request_id, tags, text) = (None, None, None);
-        let update =
-            Update { clear, expected_version, fields, id: task, request_id, tags, text };
+        let update = Update { clear, expected_version, fields, id: task, request_id, tags, text };
         update::decide(tx, caller, &update, None)?;
     }
     let moved = tx.state().memory.get(task)?.status;
