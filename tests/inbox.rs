@@ -13,8 +13,6 @@ fn waiting(project: &Sandbox, name: &str) -> Vec<String> {
         other => other["envelope"].as_str().unwrap().to_owned(),
     };
     let mut kinds: Vec<String> = found["letters"].as_array().unwrap().iter().map(kind).collect();
-    let envelopes = found["envelopes"].as_array().unwrap().iter();
-    kinds.extend(envelopes.map(|sent| sent["type"].as_str().unwrap().to_owned()));
     kinds.sort();
     kinds
 }
@@ -52,7 +50,7 @@ fn whoever_is_not_there_is_named_with_the_way_out() {
     assert!(ran.err.contains("there is no person ada") && ran.err.contains("althing login"));
     project.login("ada");
     project.ok(&["send", "user:ada", "May I merge?", "--as", "alice"]);
-    let ran = project.as_user("ada", &["inbox"]);
+    let ran = project.told_user("ada", &["inbox"]);
     assert!(ran.out.contains("message    from alice"), "{ran:?}");
 }
 
@@ -64,7 +62,6 @@ fn letters_of_every_door_lie_in_one_inbox() {
     project.login("ada");
     project.ok(&["agents", "register", "--as", "bob"]);
     project.as_user("ada", &["coordinator", "start", "--agent", "lead"]);
-    project.as_user("ada", &["highway", "set", "--gates", "none"]);
     let create =
         ["workspace", "create", "--agent", "bob", "--directive", "Write the docs.", "--as", "lead"];
     project.ok(&create);
@@ -85,6 +82,7 @@ fn letters_of_every_door_lie_in_one_inbox() {
     assert_eq!(messages, 3, "carol's, alice's and the conflict: {kinds:?}");
     assert!(kinds.contains(&"handoff".to_owned()), "{kinds:?}");
     assert!(kinds.contains(&"directive".to_owned()), "{kinds:?}");
+    assert!(kinds.contains(&"feedback".to_owned()), "injected: {kinds:?}");
     assert_eq!(kinds.len(), 6, "{kinds:?}");
     let mut host = native(&project, "bob");
     let (text, taken) = told(&mut host, "inbox", json!({}));

@@ -179,7 +179,7 @@ fn tasks_of_other_dialects_are_the_same_tasks() {
     assert_eq!((&plan["status"], &plan["assignee"]), (&json!("in_progress"), &json!("alice")));
     memory.done(
         "bclaw_coordinate",
-        json!({ "intent": "assign", "task": "Test it", "agents": ["alice"], "scope": "tests" }),
+        json!({ "intent": "assign", "task": "Test it", "targetAgents": ["alice"], "scope": "tests" }),
     );
     told(&mut host, "done", json!({}));
     project.ok(&["trail", "verify"]);
@@ -250,7 +250,7 @@ fn a_run_is_led_and_worked_over_mcp() {
     let workspace = made["workspace"].as_str().unwrap().to_owned();
     let mail = bob.done("wacp_inbox_take", json!({}));
     assert_eq!(mail["envelopes"][0]["text"], "Do it.", "{mail}");
-    bob.done("wacp_signal", json!({ "signal": "started" }));
+    bob.done("wacp_signal", json!({ "type": "started" }));
     bob.done(
         "wacp_checkpoint_create",
         json!({
@@ -258,7 +258,7 @@ fn a_run_is_led_and_worked_over_mcp() {
             "files_changed": [{ "path": "src/a.rs", "content": { "text": "fn a() {}\n" } }],
         }),
     );
-    bob.done("wacp_signal", json!({ "signal": "complete" }));
+    bob.done("wacp_signal", json!({ "type": "complete" }));
     let done = lead.done(
         "wacp_integrate",
         json!({ "workspace": workspace, "decision": "accept", "strategy": "direct" }),

@@ -166,7 +166,10 @@ fn look(context: &CommandContext<'_>, all: bool) -> Result<(), Error> {
     let letters = letters(context, all)?;
     if context.out().json {
         let mut value = with_texts(context, &merged(&views)?, all)?;
-        value["letters"] = json!(letters);
+        value["letters"] = match context.request.principal() {
+            Some(_) if !all => json!(mail::waiting(&context.request)?.letters),
+            _ => json!(letters),
+        };
         return context.out().value(&value);
     }
     let names = context.workspace_naming()?;

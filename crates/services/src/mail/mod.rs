@@ -17,7 +17,7 @@ use althing_kernel::query::{Answer, InboxList, InboxView, Query, WorkspaceList};
 use althing_kernel::records::{Kind, Record, Status};
 use althing_kernel::workspace::Party;
 use althing_kernel::workspace::view::WorkspaceView;
-use althing_kernel::{Principal, Timestamp, WorkspaceId};
+use althing_kernel::{Principal, Timestamp, WorkspaceId, envelope, workspace};
 use serde::Serialize;
 
 pub use send::{Address, Outgoing, Sent, send};
@@ -151,8 +151,14 @@ pub fn waiting(context: &ProjectContext) -> Result<Waiting, Error> {
     let mut letters = records(context, &present, &who, false);
     let mut inboxes = Vec::new();
     for workspace in workspaces(context, &who)? {
-        let view = inbox(context, workspace.workspace, false)?;
+        let view = inbox(context, workspace.workspace.clone(), false)?;
         letters.extend(view.envelopes.iter().map(|sent| Letter::of_envelope(sent, None)));
+        // Mail for a workspace whose agent has not shown up is delivered when it does.
+        if workspace.status == workspace::Status::Idle && !workspace.ready {
+            let sent = inbox(context, workspace.workspace, true)?.envelopes;
+            let held = sent.iter().filter(|sent| sent.status == envelope::Status::Validated);
+            letters.extend(held.map(|sent| Letter::of_envelope(sent, None)));
+        }
         inboxes.push(view);
     }
     sort(&mut letters);

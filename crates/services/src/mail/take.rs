@@ -7,7 +7,7 @@ use althing_kernel::records::view::MemoryReply;
 use althing_kernel::records::{Kind, RecordId, Status};
 use althing_kernel::{Command, Reply, WorkspaceId};
 
-use super::{Letter, LetterKind, sort, text_of, waiting, workspaces};
+use super::{Letter, LetterKind, text_of, waiting, workspaces};
 use crate::context::ProjectContext;
 use crate::error::Error;
 
@@ -60,7 +60,8 @@ pub fn take(
     for letter in records.iter().take(room) {
         taken.letters.push(acknowledge(context, &letter.id)?);
     }
-    sort(&mut taken.letters);
+    // Read in the order they were written.
+    taken.letters.sort_by(|a, b| (a.priority, a.at, &a.id).cmp(&(b.priority, b.at, &b.id)));
     taken.left = waiting(context)?.letters.len();
     Ok(taken)
 }
