@@ -62,6 +62,7 @@ impl Operation {
                 GateCommand::Approve(_) | GateCommand::Reject(_) | GateCommand::Modify(_) => {
                     Some("gate.resolve")
                 }
+                GateCommand::Ask(_) => Some("gate.ask"),
                 GateCommand::List(_) | GateCommand::Show(_) => None,
             },
             Command::Inject(_) => Some("highway.inject"),
