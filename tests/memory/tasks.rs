@@ -61,7 +61,7 @@ fn what_a_run_planned_is_a_plan_for_hosts_of_the_memory_dialect() {
     let done = json!({ "entity": "plan", "id": task, "to": "done" });
     refused(&mut dora, "bclaw_transition", done, "ownership_error", &["bob", "alice"]);
     let give = json!({ "intent": "assign", "planId": "pln#1", "targetAgents": ["dora"],
-        "task": "t" });
+        "task": "t", "allow_dirty": true });
     let refusal = dora.failed("bclaw_coordinate", give).1;
     assert!(refusal["message"].as_str().unwrap().contains("bob"), "{refusal}");
 

@@ -94,6 +94,7 @@ impl Scene {
             live: Vec::new(),
             ended: Vec::new(),
             rights: Vec::new(),
+            plans: Vec::new(),
             tasks: Vec::new(),
             graphs: Vec::new(),
             conflicts: Vec::new(),
