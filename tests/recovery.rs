@@ -98,6 +98,9 @@ impl Sandbox {
 
     fn workspaces(&self) -> Value {
         let mut all = self.json(&["workspace", "list"]);
+        // Whoever looks or goes on is a peer, which is in no run.
+        let of_run = |own: &Value| own["peer"].is_null() && own["standing"].is_null();
+        all.as_array_mut().unwrap().retain(of_run);
         for own in all.as_array_mut().unwrap() {
             // How long it has worked by now is the one thing that goes on by itself.
             own.as_object_mut().unwrap().remove("worked");

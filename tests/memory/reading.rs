@@ -317,8 +317,9 @@ fn the_environment_and_the_board_are_read() {
 #[test]
 fn a_delta_lists_changes_since_a_moment() {
     let project = Sandbox::new();
+    // A session begins with the first thing that its agent writes.
+    let old = create(&mut agent(&project, "bob"), "plan", json!({ "text": "old" }));
     let mut host = agent(&project, "alice");
-    let old = create(&mut host, "plan", json!({ "text": "old" }));
     let session = host.done("bclaw_work", json!({ "intent": "consult" }))["session_id"].clone();
     let number = project.entries().len();
     let new = create(&mut host, "trap", json!({ "text": "new" }));

@@ -50,13 +50,17 @@ impl Verbs<'_> {
     ) -> Result<Option<WorkspaceId>, Error> {
         let Some(agent) = self.agent() else { return Ok(None) };
         let open = althing_kernel::query::sessions(state, now);
-        let mut own = open.into_iter().filter(|session| session.agent == agent);
+        let own: Vec<_> = open.into_iter().filter(|session| session.agent == agent).collect();
         let Some(named) = self.context.session() else {
             let label = self.label();
-            let found = own.find(|session| session.client.as_deref() == Some(label.as_str()));
-            return Ok(found.map(|session| session.workspace));
+            let labelled = own.iter().find(|own| own.client.as_deref() == Some(label.as_str()));
+            // A call without a connection goes on in the session of the agent's host, if there is one.
+            let hosted = || own.iter().find(|own| own.connections > 0);
+            let calls = self.context.connected().is_none();
+            let found = labelled.or_else(|| hosted().filter(|_| calls));
+            return Ok(found.map(|session| session.workspace.clone()));
         };
-        if own.any(|session| session.workspace == *named) {
+        if own.iter().any(|session| session.workspace == *named) {
             return Ok(Some(named.clone()));
         }
         let message = format!("{} has no open session {named}", self.shown());

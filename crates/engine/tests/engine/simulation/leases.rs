@@ -27,6 +27,8 @@ struct Leases {
     /// Connections of hosts that live, each with its agent; the next one's number.
     connections: Vec<(String, u64)>,
     next_connection: u64,
+    /// Callers in sessions with a connection; some have ended.
+    hosted: Vec<Caller>,
 }
 
 const CLIENTS: u64 = 2_000;
@@ -100,14 +102,16 @@ impl Leases {
                 caller = Caller { key: caller.key, ..holder };
                 ("lease.open", serde_json::json!({ "surfaces": ["src"] }))
             }
-            (9, _) if harness.random.one_in(2) => return self.connection(harness),
+            (12, _) => return self.connection(harness),
             (9, _) => ("session.open", serde_json::json!({ "idle_s": 60 })),
             (10, _) if !self.sessions.is_empty() => {
                 caller = harness.random.pick(&self.sessions).clone();
                 ("session.close", serde_json::json!({}))
             }
             (wide, _) => {
-                if wide < 14 && !self.sessions.is_empty() {
+                if wide == 11 && !self.hosted.is_empty() {
+                    caller = harness.random.pick(&self.hosted).clone();
+                } else if wide < 14 && !self.sessions.is_empty() {
                     caller = harness.random.pick(&self.sessions).clone();
                 }
                 let surfaces: Vec<&str> =
@@ -184,6 +188,12 @@ impl Scenario for Leases {
             (Verdict::Done(Reply::Session(session)), _) => {
                 harness.count("session");
                 let caller = Caller { session: Some(session.workspace), ..job.caller.clone() };
+                if session.connections > 0 {
+                    self.hosted.push(caller.clone());
+                    if self.hosted.len() > 10 {
+                        self.hosted.swap_remove(0);
+                    }
+                }
                 self.sessions.push(caller);
                 if self.sessions.len() > 50 {
                     self.sessions.swap_remove(0);
