@@ -177,7 +177,7 @@ pub const LIFECYCLE: Lifecycle = Lifecycle {
         Edge { from: Some(GONE), to: GONE, event: Kind::SessionKept, by: "the runtime" },
         Edge { from: Some(OPEN), to: "closed", event: Kind::SessionClosed, by: "its agent" },
         Edge { from: Some(OPEN), to: "lapsed", event: Kind::SessionClosed, by: "the runtime" },
-        Edge { from: Some(GONE), to: "given up", event: Kind::SessionClosed, by: "the runtime" },
+        Edge { from: Some(GONE), to: "given_up", event: Kind::SessionClosed, by: "the runtime" },
         Edge {
             from: Some(OPEN),
             to: "ended",
