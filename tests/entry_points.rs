@@ -191,7 +191,7 @@ fn no_refusal_of_a_command_is_silent() {
         ("lease.release", &["release", "nothing"]),
         ("memory.step", &["memory", "complete-step", "pln#77", "stp_1"]),
         ("work.begin", &["memory", "work", "execute", "--plan", "pln#77", "--scope", "q"]),
-        ("memory.update", &["memory", "update", "clm#9", "--set", "text=x"]),
+        ("memory.update", &["memory", "update", "clm#9", "--set", "ttl=1h"]),
         ("memory.create", &["--session", "ws_x", "remember", "hello"]),
         ("lease.open", &["do", "lease.open", &open]),
         ("work.begin", &["do", "work.begin", &begin]),

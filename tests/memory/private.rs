@@ -215,7 +215,7 @@ fn nobody_reads_as_an_agent_without_its_key() {
     };
     let find = ["memory", "find", "trap", "--as", "alice"];
     let get = ["memory", "get", &id, "--as", "alice"];
-    let context = ["memory", "context", "--as", "alice"];
+    let context = ["memory", "context", "memory", "--as", "alice"];
     for args in [&ask[..], &find, &get, &context] {
         let before = failures();
         let ran = project.run(&[args, &["--json"]].concat());
@@ -225,9 +225,9 @@ fn nobody_reads_as_an_agent_without_its_key() {
     }
     let mut host = agent(&project, "alice");
     for (tool, args) in [
-        ("bclaw_find", json!({ "query": "zebra" })),
+        ("bclaw_find", json!({ "entity": "trap" })),
         ("bclaw_get", json!({ "entity": "trap", "id": id })),
-        ("bclaw_context", json!({})),
+        ("bclaw_context", json!({ "kind": "memory" })),
     ] {
         let before = failures();
         let (told, error) = host.failed(tool, args);
