@@ -114,7 +114,8 @@ fn a_haid_is_nobodys_name_but_its_own() {
     }
     for given in ["haid:nonsense", "haid:a.b-0000/c/d", "two words", "nobody"] {
         let (told, error) = host.failed("release_claim", json!({ "haid": given }));
-        assert_eq!(error["kind"], "usage", "{given}: {told}");
+        let kind = if given == "nobody" { "not_found" } else { "usage" };
+        assert_eq!(error["kind"], kind, "{given}: {told}");
     }
     assert_eq!(project.json(&["do", "agent.list", "{}"]), before, "nobody became somebody");
     assert_eq!(project.json(&["claims"]).as_array().unwrap().len(), 1);

@@ -97,7 +97,7 @@ fn unknown_ids_are_refused_by_their_rule() {
         assert_eq!((rule.as_str(), ran.code), ("A-USE-05", Some(1)), "{args:?}");
     }
     let (ran, _) = project.refused(&["workspace", "show", "no id at all"]);
-    assert_eq!(ran.code, Some(2));
+    assert_eq!(ran.code, Some(1));
 }
 
 #[test]

@@ -56,7 +56,7 @@ fn decisions_of_the_frugal_side_are_seen() {
     assert_eq!(memory.done("bclaw_context", asked)["selected"][0]["short_label"], "dec#2");
     assert!(project.ok(&["ask", "sqlite"]).out.contains("dec#2"));
     let args = json!({ "entity": "decision", "id": "dec#2", "to": "rejected" });
-    refused(&mut memory, "bclaw_transition", args, "invalid_transition", &["approved"]);
+    refused(&mut memory, "bclaw_transition", args, "operation_error", &["approved"]);
     let patch = json!({ "text": "Use SQLite 3\n\nOne file." });
     memory.done("bclaw_update", json!({ "entity": "decision", "id": "dec#2", "patch": patch }));
     let listed = project.json(&["do", "decision.list", "{}"]);

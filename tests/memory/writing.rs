@@ -197,6 +197,7 @@ fn only_what_is_said_changes() {
     expected["version"] = 2.into();
     expected["updated_at"] = after["updated_at"].clone();
     expected["provenance"]["last_entry"] = after["provenance"]["last_entry"].clone();
+    expected["provenance"]["last_door"] = "mcp_memory".into();
     assert_eq!(after, expected);
     assert_ne!(after["updated_at"], before["updated_at"]);
     for (patch, word) in [

@@ -144,7 +144,8 @@ fn inboxes(context: &CommandContext<'_>, all: bool) -> Result<Vec<InboxView>, Er
     let is_person = matches!(context.request.principal(), Some(Principal::User(_)));
     let own = if let Some(agent) = agent {
         let list = WorkspaceList { agent: Some(agent), ..WorkspaceList::default() };
-        let ever: Vec<WorkspaceView> = context.workspaces(list)?;
+        let mut ever: Vec<WorkspaceView> = context.workspaces(list)?;
+        ever.retain(WorkspaceView::is_of_run);
         let live = ever.iter().filter(|own| !own.status.is_terminal());
         let live: Vec<WorkspaceId> = live.map(|own| own.workspace.clone()).collect();
         let last = ever.last().map(|own| own.workspace.clone());

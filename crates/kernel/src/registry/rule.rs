@@ -70,7 +70,8 @@ rules! {
         => "Name somebody else; `althing workspace show` shows the owner.";
     Capability "W-USER-41":
         "A person needs a capability for what they do: for the workspaces they own, or for all."
-        => "Ask the owner, or a person who holds one of the capabilities named: `althing users show ID`.";
+        => "Ask the owner, or a person who holds one of the capabilities named (`althing users show ID`); those that \
+        end in `_any` hold for all workspaces.";
     GrantHeld "W-USER-42":
         "Nobody grants a capability they do not hold, and an implicit capability cannot be revoked."
         => "Look at `althing users show ID`; ask somebody who holds it.";

@@ -182,7 +182,7 @@ fn records(context: &ProjectContext, present: &Present, who: &Principal, all: bo
     wanted.map(|record| Letter::of_record(record, Priority::Normal)).collect()
 }
 
-/// The open workspaces an agent acts in. People have none of their own.
+/// The open workspaces of a run that an agent acts in. People have none of their own.
 pub(crate) fn workspaces(
     context: &ProjectContext,
     who: &Principal,
@@ -190,7 +190,7 @@ pub(crate) fn workspaces(
     let Principal::Agent(agent) = who else { return Ok(Vec::new()) };
     let list = WorkspaceList { agent: Some(agent.clone()), live: true, ..WorkspaceList::default() };
     match context.ask(&Query::WorkspaceList(list))? {
-        Answer::Workspaces(all) => Ok(all),
+        Answer::Workspaces(all) => Ok(all.into_iter().filter(WorkspaceView::is_of_run).collect()),
         other => Err(Error::unexpected(&other)),
     }
 }
