@@ -9,7 +9,7 @@ use crate::model::knowledge::records::field::{Few, Step};
 use crate::model::knowledge::records::kind::{Kind, RecordId};
 use crate::model::knowledge::records::record::Record;
 use crate::model::knowledge::records::task::{TaskPart, UNNUMBERED};
-use crate::model::knowledge::records::vocabulary::{Status, StepStatus};
+use crate::model::knowledge::records::vocabulary::{Priority, Status, StepStatus};
 use crate::model::knowledge::records::{EARLIER_DECISIONS, Memory};
 use crate::model::runs::task::{Graph, Task};
 use crate::model::runs::{task, workspace};
@@ -189,7 +189,7 @@ impl State {
                 .unwrap_or_else(|| Blob::of(record.text.as_str().as_bytes())),
             depends_on: record.fields.depends_on.iter().filter_map(id_of).collect(),
             parent: part.parent.as_ref().and_then(id_of),
-            priority: record.fields.priority.map(|own| own.in_runs()).unwrap_or_default(),
+            priority: record.fields.priority.map(Priority::in_runs).unwrap_or_default(),
             estimate: part.estimate,
             status: state.in_runs(),
             state,

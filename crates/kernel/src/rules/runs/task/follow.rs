@@ -186,7 +186,8 @@ pub(crate) fn apply_status_changed(
     // An open task is taken by a workspace that is newer than its state.
     let bound = known.task().and_then(|part| state.workspaces.get(part.workspace.as_ref()?));
     let is_new = bound.is_some_and(|bound| bound.charter.created_at > known.since());
-    if !STEPS.contains(&step) && !(is_new && TAKEN.contains(&step)) {
+    let allowed = STEPS.contains(&step) || (is_new && TAKEN.contains(&step));
+    if !allowed {
         return Err(ApplyError::Mismatch("the table of steps"));
     }
     state.change_record(entry, known.id, |task| {
