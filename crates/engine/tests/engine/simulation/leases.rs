@@ -289,8 +289,6 @@ fn many_processes_agree_under_faults() {
             "refused",
             "ended",
             "session",
-            "host gone",
-            "given back",
             "start from a snapshot",
         ];
         happened(&counts, &expected, 20);
