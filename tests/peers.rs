@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use std::time::{Duration, Instant};
 
 /// More than it takes to notice a death and wait for a grace time of a second.
-const SOON: Duration = Duration::from_secs(120);
+const SOON: Duration = Duration::from_mins(2);
 
 /// A project in which what a host held stays for so long.
 fn project(grace: &str) -> Sandbox {

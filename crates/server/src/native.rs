@@ -82,7 +82,7 @@ struct Release {
     paths: Option<Vec<String>>,
 }
 
-#[derive(Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct Inbox {
     peek: Option<bool>,
@@ -186,14 +186,16 @@ fn status(context: &ProjectContext, _: &Identity, _: Nothing) -> Result<Value, E
 }
 
 fn next(context: &ProjectContext, _: &Identity, args: Next) -> Result<Value, Error> {
-    let task = args.task.as_deref().map(task_of).transpose()?;
+    let Next { task } = args;
+    let task = task.as_deref().map(task_of).transpose()?;
     native::next(context, task)?.told()
 }
 
 fn claim(context: &ProjectContext, _: &Identity, args: Claim) -> Result<Value, Error> {
-    let ttl = args.minutes.map(|minutes| Ttl::new(i128::from(minutes) * 60)).transpose();
+    let Claim { paths, why, minutes } = args;
+    let ttl = minutes.map(|minutes| Ttl::new(i128::from(minutes) * 60)).transpose();
     let ttl = ttl.map_err(|error| Error::usage(format!("minutes: {error}")))?;
-    native::claim(context, &args.paths, args.why.as_deref(), ttl)?.told()
+    native::claim(context, &paths, why.as_deref(), ttl)?.told()
 }
 
 fn release(context: &ProjectContext, _: &Identity, args: Release) -> Result<Value, Error> {
@@ -201,13 +203,14 @@ fn release(context: &ProjectContext, _: &Identity, args: Release) -> Result<Valu
 }
 
 fn inbox(context: &ProjectContext, _: &Identity, args: Inbox) -> Result<Value, Error> {
-    let (letters, left) = if args.peek.unwrap_or_default() {
+    let Inbox { peek } = args;
+    let (letters, left) = if peek.unwrap_or_default() {
         (mail::waiting(context)?.letters, 0)
     } else {
         let taken = mail::take(context, LETTERS_MAX, None)?;
         (taken.letters, taken.left)
     };
-    let mut text: Vec<String> = letters.iter().map(|letter| said(letter, args.peek)).collect();
+    let mut text: Vec<String> = letters.iter().map(|letter| said(letter, peek)).collect();
     if text.is_empty() {
         text.push("the inbox is empty".to_owned());
     }
@@ -229,9 +232,10 @@ fn said(letter: &Letter, peek: Option<bool>) -> String {
 }
 
 fn send(context: &ProjectContext, _: &Identity, args: Send) -> Result<Value, Error> {
-    let to = Address::find(context, &args.to)?;
-    let reply_to = args.reply_to.as_deref();
-    let sent = mail::send(context, &Outgoing { to: &to, text: &args.text, reply_to })?;
+    let Send { to, text, reply_to } = args;
+    let to = Address::find(context, &to)?;
+    let reply_to = reply_to.as_deref();
+    let sent = mail::send(context, &Outgoing { to: &to, text: &text, reply_to })?;
     let text = format!("{} is in the inbox of {}", sent.label, sent.to);
     Ok(json!({ "id": sent.id, "to": sent.to, "text": text }))
 }
@@ -290,9 +294,11 @@ fn checkpoint(
 }
 
 fn done(context: &ProjectContext, _: &Identity, args: Done) -> Result<Value, Error> {
-    native::done(context, args.text.as_deref())?.told()
+    let Done { text } = args;
+    native::done(context, text.as_deref())?.told()
 }
 
 fn blocked(context: &ProjectContext, _: &Identity, args: Blocked) -> Result<Value, Error> {
-    native::blocked(context, &args.reason)?.told()
+    let Blocked { reason } = args;
+    native::blocked(context, &reason)?.told()
 }

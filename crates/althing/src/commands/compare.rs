@@ -24,7 +24,9 @@ pub(super) fn list(app: &App, args: &TrailRuns) -> Result<(), Error> {
         let scope = context.engine()?.scope(context.project.asker()?.as_ref())?;
         let source = Source::Project(context.engine()?);
         all.extend(runs::runs(&source, &scope)?);
-        all.iter_mut().for_each(|run| run.runs_until(context.now()));
+        for run in &mut all {
+            run.runs_until(context.now());
+        }
         deleted = runs::deleted(&source, &scope)?.values().sum();
     }
     for file in &args.files {

@@ -31,12 +31,12 @@ use crate::output::{Tone, counted, from_now, one_line};
 /// Most text of a message that is read from standard input. The kernel says how much one has.
 const TEXT_BYTES_MAX: u64 = 1 << 16;
 
-pub(crate) fn send(app: &App, args: Send) -> Result<(), Error> {
+pub(crate) fn send(app: &App, args: &Send) -> Result<(), Error> {
     let context = CommandContext::open(app)?;
     let is_name = ["agent:", "user:"].iter().any(|begin| args.to.starts_with(begin));
     match args.kind.clone() {
         Some(kind) => post(&context, args, kind),
-        None if is_name => write(&context, &args),
+        None if is_name => write(&context, args),
         None => {
             let who = context.request.named()?.clone();
             let own =
@@ -77,7 +77,7 @@ fn write(context: &CommandContext<'_>, args: &Send) -> Result<(), Error> {
 }
 
 /// Sends an envelope to a workspace.
-fn post(context: &CommandContext<'_>, args: Send, kind: TypeName) -> Result<(), Error> {
+fn post(context: &CommandContext<'_>, args: &Send, kind: TypeName) -> Result<(), Error> {
     let attachments = args.attachments.iter().map(|given| content::read(context, given));
     let letter = Letter {
         in_reply_to: args.reply_to.as_deref().map(|text| envelope(context, text)).transpose()?,
@@ -148,8 +148,8 @@ fn inboxes(context: &CommandContext<'_>, all: bool) -> Result<Vec<InboxView>, Er
         ever.retain(WorkspaceView::is_of_run);
         let live = ever.iter().filter(|own| !own.status.is_terminal());
         let live: Vec<WorkspaceId> = live.map(|own| own.workspace.clone()).collect();
-        let last = ever.last().map(|own| own.workspace.clone());
-        if live.is_empty() { last.into_iter().collect() } else { live }
+        let newest = ever.last().map(|own| own.workspace.clone());
+        if live.is_empty() { newest.into_iter().collect() } else { live }
     } else {
         match context.own() {
             Ok(own) => vec![own],

@@ -133,7 +133,7 @@ fn perform(app: &App, command: Command) -> Result<Outcome, Error> {
         Command::Coordinator(args) => coordinator::run(app, args.command),
         Command::Workspace(args) => workspaces::run(app, args.command),
         Command::Task(args) => tasks::run(app, args.command),
-        Command::Send(args) => mail::send(app, args),
+        Command::Send(args) => mail::send(app, &args),
         Command::Inbox(args) => mail::inbox(app, &args),
         Command::Signal(args) => mail::signal(app, args),
         Command::Plan(args) => native::plan(app, &args),

@@ -131,7 +131,7 @@ impl Summary {
             out.fact("room: ", 6, &line)?;
         }
         match highway::unanswered(&self.highway).as_slice() {
-            [] => out.line("gates: none; nothing waits for people".to_owned())?,
+            [] => out.line("gates: none; nothing waits for people")?,
             lines => lines.iter().try_for_each(|line| out.fact("gates: ", 7, line))?,
         }
         let gates = ("gate waits for a person", "gates wait for people");

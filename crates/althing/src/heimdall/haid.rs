@@ -99,7 +99,7 @@ fn given_or_own(context: &CommandContext<'_>, given: Option<String>) -> Result<H
     }
 }
 
-/// The HAID of a caller who changes something: an agent set with `--as` or ALTHING_AGENT comes first.
+/// The HAID of a caller who changes something: an agent set with `--as` or `ALTHING_AGENT` comes first.
 fn given_or_set(context: &CommandContext<'_>, given: Option<String>) -> Result<Haid, Stop> {
     let set = match (&given, context.project.asker()?) {
         (None, Some(Principal::Agent(name))) => Haid::of_agent(name.as_str()),

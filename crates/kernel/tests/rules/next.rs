@@ -37,7 +37,10 @@ fn a_task_comes_with_its_claim_in_one_commit() {
     assert_eq!(reply["claim"]["task"], task.to_string());
     let record = world.state.memory().record(task).unwrap();
     assert_eq!(record.status, Status::InProgress);
-    assert_eq!(record.fields.assignee.as_ref().map(|name| name.as_str()), Some("alice"));
+    assert_eq!(
+        record.fields.assignee.as_ref().map(althing_kernel::blackboard::Label::as_str),
+        Some("alice")
+    );
     assert!(matches!(world.last_event(), Event::LeaseOpened(_)), "{:?}", world.last());
     // Asked again, the same task comes back and nothing is recorded.
     let before = world.state.seq();
@@ -105,7 +108,10 @@ fn a_displaced_agent_gets_a_message_with_the_dispute() {
     });
     ok(&mut world, &alice(), "dispute.raise", &raise);
     let message = world.state.memory().newest(Kind::Message, Some(true)).next().unwrap().clone();
-    assert_eq!(message.fields.to.as_ref().map(|name| name.as_str()), Some("bob"));
+    assert_eq!(
+        message.fields.to.as_ref().map(althing_kernel::blackboard::Label::as_str),
+        Some("bob")
+    );
     assert!(message.text.as_str().contains("displaced/bob-c1"), "{}", message.text);
     ok(&mut world, &bob(), "memory.move", &json!({ "id": message.id, "to": "acknowledged" }));
     sound(&world);

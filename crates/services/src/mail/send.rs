@@ -183,10 +183,10 @@ fn envelope(
         workspace: None,
     };
     match context.execute(Command::EnvelopeSend(send))? {
-        Reply::Envelope(sent) => Ok(Sent {
-            id: sent.envelope.to_string(),
-            label: sent.envelope.to_string(),
-            to: sent.to.to_string(),
+        Reply::Envelope(view) => Ok(Sent {
+            id: view.envelope.to_string(),
+            label: view.envelope.to_string(),
+            to: view.to.to_string(),
         }),
         other => Err(Error::unexpected(&other)),
     }

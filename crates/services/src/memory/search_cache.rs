@@ -6,7 +6,9 @@
 use althing_dialects::memory::filter::CONFIDENCE_DEFAULT;
 use althing_dialects::memory::item::{confidence, is_auto, is_called, is_legacy};
 use althing_dialects::memory::relevance::{Hit, Index, Item, Question};
+use althing_kernel::blackboard::Label;
 use althing_kernel::records::{Kind, Memory, Record, RecordId};
+use althing_kernel::text::Text;
 use althing_kernel::{Principal, State};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Mutex, PoisonError};
@@ -113,8 +115,8 @@ fn is_ranked(record: &Record) -> bool {
 fn searched(record: &Record) -> String {
     let fields = &record.fields;
     let more = [&fields.place, &fields.decision, &fields.gotcha];
-    let key = fields.key.as_ref().map(|key| key.as_str());
-    let more = more.into_iter().flatten().map(|text| text.as_str());
+    let key = fields.key.as_ref().map(Label::as_str);
+    let more = more.into_iter().flatten().map(Text::as_str);
     let all: Vec<&str> = key.into_iter().chain([record.text.as_str()]).chain(more).collect();
     all.join("\n")
 }

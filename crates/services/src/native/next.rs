@@ -60,12 +60,12 @@ impl Told for Brief {
         let head = if self.taken { "you have it now" } else { "you have it already" };
         let mut lines = vec![format!("{} – {head}", self.task)];
         lines.extend(self.what.lines().map(|line| format!("  {line}")));
-        if !self.files.is_empty() {
-            let until = self.until.as_deref().map_or_else(String::new, |at| format!(" ({at})"));
-            lines.push(format!("files: {}{until}", self.files.join(", ")));
+        lines.push(if self.files.is_empty() {
+            "files: none claimed; claim what you are about to change".to_owned()
         } else {
-            lines.push("files: none claimed; claim what you are about to change".to_owned());
-        }
+            let until = self.until.as_deref().map_or_else(String::new, |at| format!(" ({at})"));
+            format!("files: {}{until}", self.files.join(", "))
+        });
         lines.extend(self.after.iter().map(|task| format!("done before: {task}")));
         if let Some(checkpoint) = &self.checkpoint {
             lines.push(format!("last checkpoint: {checkpoint}"));
@@ -126,7 +126,7 @@ fn last_checkpoint(context: &ProjectContext, task: RecordId) -> Result<Option<St
     let asked = Query::CapsuleGet(OfHandle { id: capsule_of(task)? });
     match context.look_up(&asked)? {
         None => Ok(None),
-        Some(Answer::Commons(CommonsAnswer::Capsule(found))) => Ok(Some(found.what.to_string())),
+        Some(Answer::Commons(CommonsAnswer::Capsule(found))) => Ok(Some(found.what.clone())),
         Some(other) => Err(Error::unexpected(&other)),
     }
 }

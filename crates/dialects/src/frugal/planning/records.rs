@@ -6,6 +6,7 @@ use althing_kernel::State;
 use althing_kernel::blackboard::decision;
 use althing_kernel::records::vocabulary::Visibility;
 use althing_kernel::records::{Effect, Kind, Record, RecordId, Status};
+use althing_kernel::text::Text;
 use std::fmt::Write as _;
 
 use super::{called, no_headings, one_line, utc};
@@ -50,7 +51,7 @@ pub(super) fn invariants(state: &State) -> Option<String> {
             continue;
         }
         // Writing to a string cannot fail.
-        let _ = write!(text, "{}# {title}\n", if text.is_empty() { "" } else { "\n" });
+        let _ = writeln!(text, "{}# {title}", if text.is_empty() { "" } else { "\n" });
         for record in listed {
             let (body, by) = (no_headings(record.text.as_str()), called(&record.author));
             let place = place(record).map(|place| format!(" for `{place}`")).unwrap_or_default();
@@ -67,7 +68,7 @@ pub(super) fn invariants(state: &State) -> Option<String> {
 
 /// The paths that a record is about, in one line.
 fn place(record: &Record) -> Option<String> {
-    let paths: Vec<&str> = record.fields.related_paths.iter().map(|path| path.as_str()).collect();
+    let paths: Vec<&str> = record.fields.related_paths.iter().map(Text::as_str).collect();
     let scope = record.fields.scope.as_ref().map(|scope| one_line(scope.as_str()));
     scope.or_else(|| (!paths.is_empty()).then(|| paths.join(",")))
 }

@@ -138,19 +138,15 @@ impl Gates {
             let before = self.unanswered.get(gate);
             choice && before.is_some_and(|(_, request)| *request != body.request)
         };
-        match &body.asks_again {
-            Some(before) => {
-                let known = self.unanswered.get(before);
-                let same =
-                    known.is_some_and(|known| *known == (about.clone(), body.request.clone()));
-                at.must(same, "nobody answered the same thing before");
-                let last = self.guarded.remove(&about);
-                at.must(last.as_ref() == Some(before), "it is asked again once");
-            }
-            None => {
-                let free = self.guarded.get(&about).is_none_or(another);
-                at.must(free, "it does not come up again by itself");
-            }
+        if let Some(before) = &body.asks_again {
+            let known = self.unanswered.get(before);
+            let same = known.is_some_and(|known| *known == (about.clone(), body.request.clone()));
+            at.must(same, "nobody answered the same thing before");
+            let last = self.guarded.remove(&about);
+            at.must(last.as_ref() == Some(before), "it is asked again once");
+        } else {
+            let free = self.guarded.get(&about).is_none_or(another);
+            at.must(free, "it does not come up again by itself");
         }
         chosen(at, body.fallback.passes_people(), body.chosen_by.as_ref());
         self.requests.insert(body.gate_id.clone(), body.request.clone());

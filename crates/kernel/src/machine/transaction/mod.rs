@@ -472,12 +472,11 @@ impl<'m> Transaction<'m> {
     pub(crate) fn push(&mut self, draft: Draft) -> Result<(), ApplyError> {
         let draft = self.proven(draft)?;
         let at = self.stamp();
-        let entry = match self.recorded(&draft, at) {
-            Some(recorded) => recorded,
-            None => {
-                let (id, door) = (self.mint.mint(IdKind::Entry, at).into(), self.door);
-                Stamped { id, at, door, draft }
-            }
+        let entry = if let Some(recorded) = self.recorded(&draft, at) {
+            recorded
+        } else {
+            let (id, door) = (self.mint.mint(IdKind::Entry, at).into(), self.door);
+            Stamped { id, at, door, draft }
         };
         self.state.apply(&entry)?;
         self.made.push(entry);

@@ -107,8 +107,8 @@ impl Ledger {
             assert_eq!(task.workspace, work.workspace, "seed {seed}: {id}");
             let bound = task.workspace.as_ref().map(|id| self.tree[id].status);
             let record = state.task_record(id).unwrap();
-            let word = work.moved.unwrap_or_else(|| in_memory(task.status, bound));
-            assert_eq!(state.status_of(record), word, "seed {seed}: {id} in both vocabularies");
+            let expected = work.moved.unwrap_or_else(|| in_memory(task.status, bound));
+            assert_eq!(state.status_of(record), expected, "seed {seed}: {id} in both vocabularies");
             if work.moved.is_none() {
                 let is = task.status;
                 assert!(fits(is, bound), "seed {seed}: {id} is {is}, {bound:?}");

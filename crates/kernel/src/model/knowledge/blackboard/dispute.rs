@@ -107,15 +107,13 @@ impl Raise {
     /// The text of the message to the agent whose work is displaced.
     pub(crate) fn message_text(&self) -> String {
         let surfaces: Vec<&str> = self.surfaces.as_slice().iter().map(Surface::as_str).collect();
-        let mut text =
+        let head =
             format!("Conflict {} over {}: {}", self.id, surfaces.join(", "), self.title.as_str());
-        if let Some(intent) = &self.overriding_intent {
-            text.push_str(&format!("\nThey want: {}", intent.as_str()));
-        }
-        if let Some(branch) = &self.preserved_branch {
-            text.push_str(&format!("\nYour work is kept on branch {}.", branch.as_str()));
-        }
-        text
+        let intent = self.overriding_intent.as_ref();
+        let intent = intent.map(|intent| format!("They want: {}", intent.as_str()));
+        let branch = self.preserved_branch.as_ref();
+        let branch = branch.map(|name| format!("Your work is kept on branch {}.", name.as_str()));
+        [Some(head), intent, branch].into_iter().flatten().collect::<Vec<_>>().join("\n")
     }
 
     /// The body of that decision.

@@ -185,7 +185,7 @@ fn obstacle(
 
 /// A task that has to be done first and is not, with its state and who has it.
 fn unmet(state: &State, id: RecordId) -> Option<String> {
-    let Some(plan) = state.memory.record(id) else { return None };
+    let plan = state.memory.record(id)?;
     if plan.status == Status::Done {
         return None;
     }

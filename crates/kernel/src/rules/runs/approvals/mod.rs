@@ -69,8 +69,8 @@ pub(crate) fn on_first_person(tx: &mut Transaction<'_>) -> Result<(), DecisionEr
     }
     configured(tx, &root, highway, Actor::Protocol)?;
     // However many drafts there are, nobody is kept from signing up.
-    let room = gate::GATES_MAX.saturating_sub(tx.state().gates.len());
-    for draft in unasked(tx.state()).iter().take(room) {
+    let free = gate::GATES_MAX.saturating_sub(tx.state().gates.len());
+    for draft in unasked(tx.state()).iter().take(free) {
         gate::on_planned(tx, draft)?;
     }
     Ok(())

@@ -62,11 +62,10 @@ fn sources(
         let closed = closed_by_fallback(state, GateType::TaskApproval, &subject);
         let is_open = state.open_gate(GateType::TaskApproval, &subject).is_some();
         match closed {
-            Some(gate) if is_unanswered(state, &gate) => {
-                if gated {
-                    return Err(Refusal::denied(Rule::TaskWaits, gate::unanswered(&gate)));
-                }
+            Some(gate) if is_unanswered(state, &gate) && gated => {
+                return Err(Refusal::denied(Rule::TaskWaits, gate::unanswered(&gate)));
             }
+            Some(gate) if is_unanswered(state, &gate) => {}
             Some(_) => return Ok(ApprovalSource::Coordinator),
             None => {}
         }
