@@ -143,9 +143,11 @@ impl Memory {
         self.newest.remove(&(id.kind, live, record.updated_seq, id.number));
         self.changed.remove(&(record.updated_seq, id));
         self.private.remove(&id);
-        if let Some(count) = self.counts.get_mut(&(id.kind, live)) {
-            *count = count.saturating_sub(1);
-        }
+        // None is counted as nothing, as in a memory that was read from an image.
+        match self.counts.get(&(id.kind, live)).copied().unwrap_or_default() {
+            0 | 1 => self.counts.remove(&(id.kind, live)),
+            more => self.counts.insert((id.kind, live), more - 1),
+        };
         if let Some(plan) = assign::worked_on(record) {
             self.at_work.remove(&(plan, id));
         }
