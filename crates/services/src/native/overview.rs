@@ -13,19 +13,19 @@ use crate::mail;
 /// The most lines of each list.
 const LISTED_MAX: usize = 5;
 
-/// What goes on, for one caller.
+/// An overview for one caller.
 #[derive(Clone, Debug, Serialize)]
 pub struct Overview {
     /// The task in hand.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub task: Option<String>,
-    /// What the caller holds.
+    /// The caller's claims.
     pub claims: Vec<String>,
     /// The letters that wait for the caller.
     pub letters: usize,
     /// The tasks the caller could take, the next one first.
     pub ready: Vec<String>,
-    /// What others hold, with their names.
+    /// Claims of others, with their names.
     pub others: Vec<String>,
     /// The number of open tasks.
     pub open: usize,
@@ -53,7 +53,7 @@ impl Told for Overview {
     }
 }
 
-/// What goes on, for the caller. Changes nothing.
+/// Returns the overview for the caller. Changes nothing.
 pub fn overview(context: &ProjectContext) -> Result<Overview, Error> {
     let who = context.named()?.clone();
     let present = context.present()?;

@@ -103,7 +103,7 @@ fn log_fields(entry: &Stamped) -> Option<(&'static str, &'static str, String)> {
     })
 }
 
-/// What became of a decision through the memory.
+/// How a decision was changed through the memory.
 struct Remembered {
     action: &'static str,
     done: &'static str,

@@ -1,4 +1,4 @@
-//! What earlier builds kept on the blackboard beside the records, as their replay bases have it.
+//! The blackboard of earlier builds, as their replay bases have it.
 
 use serde::Deserialize;
 use serde::Serialize;

@@ -37,7 +37,7 @@ pub(crate) struct Stop {
 }
 
 impl Stop {
-    /// What waited at a gate, to ask about it again.
+    /// The action that waited at a gate, to ask about it again.
     fn at(gate: &Gate) -> Self {
         Stop {
             kind: gate.kind,
