@@ -4,7 +4,7 @@ use crate::support::{Project, agent};
 use althing_engine::screen::{CONTENT_BYTES_MAX, Screening};
 use althing_engine::{Blobs, Client, Engine, EngineError, Options, Warnings};
 use althing_kernel::refusal::{Details, OutsideKind, RefusalKind};
-use althing_kernel::{Command, Event, Refusal, Reply, Rule};
+use althing_kernel::{AgentName, Command, Event, Refusal, Reply, Rule};
 use althing_trail::Entry;
 use serde_json::{Value, json};
 use std::sync::mpsc;
@@ -166,9 +166,8 @@ fn a_name_that_looks_like_a_secret_is_not_registered() {
     let project = Project::new();
     let engine = project.open();
     let before = lines(&engine).len();
-    let client = agent(&engine, KEY);
-    let refusal = refused(&client, command("agent.heartbeat", &json!({})));
-    assert_eq!(refusal.rule, Rule::NoSecrets);
+    let refused = engine.agent(&AgentName::new(KEY).unwrap());
+    assert!(matches!(&refused, Err(error) if error.rule() == Rule::NoSecrets), "no key is made");
     assert_eq!(lines(&engine).len(), before, "there is nobody to record it of");
 }
 

@@ -145,6 +145,18 @@ fn task_in(harness: &mut Harness, scene: &Scene, states: &[task::Status]) -> Opt
     Some(id.to_string())
 }
 
+/// Now and then a plan that somebody works on outside the run, which the run may take.
+fn open_at_work(harness: &mut Harness, scene: &Scene) -> Option<String> {
+    let standing = task::Graph::standing();
+    let is_open =
+        |is: task::Status, graph: &_| is == task::Status::InProgress && *graph == standing;
+    let open: Vec<_> = scene.tasks.iter().filter(|(_, is, graph)| is_open(*is, graph)).collect();
+    if open.is_empty() || harness.random.one_in(2) {
+        return None;
+    }
+    Some(harness.random.pick(&open).0.to_string())
+}
+
 fn tasks(harness: &mut Harness, scene: &Scene) -> Option<Asked> {
     let caller = match harness.random.below(12) {
         0 => agent(harness.random.below(AGENTS)),
@@ -171,7 +183,10 @@ fn tasks(harness: &mut Harness, scene: &Scene) -> Option<Asked> {
             (caller, "task.approve", args)
         }
         7..=13 => {
-            let task = task_in(harness, scene, &[task::Status::Pending])?;
+            let task = match open_at_work(harness, scene) {
+                Some(open) => open,
+                None => task_in(harness, scene, &[task::Status::Pending])?,
+            };
             let mut args =
                 json!({ "task": task, "agent": format!("agent{}", harness.random.below(AGENTS)) });
             if harness.random.one_in(3) {
@@ -199,8 +214,8 @@ fn remembered(harness: &mut Harness, scene: &Scene) -> Asked {
     let caller = agent(harness.random.below(AGENTS));
     let some = |harness: &mut Harness| *harness.random.pick(&scene.plans);
     if scene.plans.is_empty() || scene.plans.len() < 30 && harness.random.one_in(4) {
-        let depends_on: Vec<_> =
-            if scene.plans.is_empty() { Vec::new() } else { vec![some(harness)] };
+        let is_free = scene.plans.is_empty() || harness.random.one_in(2);
+        let depends_on: Vec<_> = if is_free { Vec::new() } else { vec![some(harness)] };
         let fields = json!({ "depends_on": depends_on, "steps": [{ "text": "a" }] });
         return (caller, "memory.create", json!({ "kind": "plan", "text": "p", "fields": fields }));
     }
