@@ -383,13 +383,16 @@ pub(crate) fn apply_triggered(
     entry: &Stamped,
     triggered: &Triggered,
 ) -> Result<(), ApplyError> {
+    // An order that is asked about again is still that of whoever gave it first.
+    let before = triggered.asks_again.as_ref().and_then(|gate| state.closed_gates.get(gate));
+    let asked_by = before.map(|before| before.gate.asked_by.clone());
     let gate = Gate {
         kind: triggered.gate_type,
         subject: triggered.subject.clone(),
         workspace: triggered.workspace.clone(),
         task: triggered.task_ref.clone(),
         graph: triggered.graph_ref.clone(),
-        asked_by: entry.draft.actor.clone(),
+        asked_by: asked_by.unwrap_or_else(|| entry.draft.actor.clone()),
         request: triggered.request.clone(),
         at: entry.at,
         timeout: triggered.timeout,
