@@ -501,7 +501,7 @@ fn expected() -> Vec<String> {
 /// Shows W-REC-04, W-REC-08.
 #[test]
 fn runs_keep_their_invariants_under_faults() {
-    let seeds = seeds(140);
+    let seeds = seeds(220);
     let mut counts = Counts::new();
     for seed in seeds.clone() {
         // Most are short, so that there are many; some grow large.
@@ -511,7 +511,7 @@ fn runs_keep_their_invariants_under_faults() {
         }
     }
     println!("{counts:#?}");
-    if seeds.end - seeds.start >= 140 {
+    if seeds.end - seeds.start >= 220 {
         let expected = expected();
         let expected: Vec<&str> = expected.iter().map(String::as_str).collect();
         happened(&counts, &expected, 10);
