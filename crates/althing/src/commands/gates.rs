@@ -213,7 +213,7 @@ fn standing(context: &CommandContext<'_>, gate: &GateView) -> String {
     }
 }
 
-/// Who chose a fallback that passes people, to be added to it.
+/// Names the person who chose a fallback that passes people, as words to add to the fallback.
 pub(super) fn chosen(by: Option<&Principal>) -> String {
     match by {
         Some(Principal::User(user)) => format!(", chosen by {user}"),

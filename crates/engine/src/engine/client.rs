@@ -76,7 +76,7 @@ impl Client {
         Client { engine, credential, key, session: None, signing, door, brought, warnings }
     }
 
-    /// The same caller, who came through this way in.
+    /// Returns this client with the door that its requests come through.
     #[must_use]
     pub fn through(self, door: Door) -> Self {
         Client { door: Some(door), ..self }

@@ -276,7 +276,7 @@ impl State {
         Cow::Owned(shown)
     }
 
-    /// The same for a shared record.
+    /// Like [`State::shown`], for a shared record: it is copied only if it is shown differently.
     pub(crate) fn shown_shared(&self, record: &Arc<Record>) -> Arc<Record> {
         match self.shown(record) {
             Cow::Borrowed(_) => record.clone(),

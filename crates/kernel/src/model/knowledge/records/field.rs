@@ -473,7 +473,7 @@ fields! {
 }
 
 impl Fields {
-    /// The same fields with some of them unset and others set.
+    /// Returns these fields with some of them unset and others set.
     #[must_use]
     pub fn with(&self, clear: &[Label], set: &Fields) -> Fields {
         let mut fields = self.clone();

@@ -115,7 +115,7 @@ impl WorkspaceView {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum PeerState {
-    /// It is there, or the agent makes calls without a connection.
+    /// The host is connected, or the agent makes calls without a connection.
     Active,
     /// It has gone; the peer ends unless its agent comes back.
     Gone,
