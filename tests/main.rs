@@ -23,6 +23,8 @@ mod identity;
 mod inbox;
 mod leases;
 mod logging;
+#[cfg(unix)]
+mod matrix;
 mod mcp;
 #[cfg(unix)]
 mod mcp_conflicts;

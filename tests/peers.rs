@@ -167,7 +167,7 @@ fn peers_are_listed_and_a_person_ends_one() {
     claim(&mut cursor, "src/a");
     let listed = project.json(&["workspace", "list"]);
     let (root, all) = (&listed[0], listed.as_array().unwrap());
-    assert_eq!((all.len(), &root["standing"]), (3, &json!(true)));
+    assert_eq!((all.len(), &root["place"]), (3, &json!("standing_root")));
     assert!(all[1..].iter().all(|peer| peer["parent"] == root["workspace"]));
     let tree = project.ok(&["workspace", "tree"]).out;
     assert!(tree.contains("peer alice") && tree.contains("peer cursor"), "{tree}");

@@ -99,7 +99,7 @@ impl Sandbox {
     fn workspaces(&self) -> Value {
         let mut all = self.json(&["workspace", "list"]);
         // Whoever looks or goes on is a peer, which is in no run.
-        let of_run = |own: &Value| own["peer"].is_null() && own["standing"].is_null();
+        let of_run = |own: &Value| own["place"] == "run";
         all.as_array_mut().unwrap().retain(of_run);
         for own in all.as_array_mut().unwrap() {
             // How long it has worked by now is the one thing that goes on by itself.

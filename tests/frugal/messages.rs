@@ -118,6 +118,34 @@ fn verdicts_are_on_record() {
     assert_eq!(noted[0]["body"]["msg_id"], "m1");
 }
 
+/// A question has somebody who reads it: it lies in their inbox, in a thread of its own.
+#[test]
+fn a_question_is_sent_to_an_agent() {
+    let tools = Tools::new();
+    tools.project.ok(&["agents", "register", "--as", "bob"]);
+    let asked =
+        r#"{"type":"question","from":"coder","msg_id":"q1","question":"Port?","refs":["F1"]}"#;
+    let send =
+        |to: &str, input: &str| tools.piped("heimdall-validate", &["--to", to], input.as_bytes());
+    let ran = send("bob", asked);
+    assert_eq!(ran.code, Some(0), "{ran:?}");
+    assert_eq!(ran.out, format!("{VALID}msg#1 is in the inbox of bob\n"));
+    let found = tools.project.json(&["inbox", "--as", "bob"]);
+    let letter = &found["letters"][0];
+    assert_eq!(
+        (&letter["text"], &letter["thread"]),
+        (&"Port?\n\nabout F1".into(), &"q1".into()),
+        "{found}"
+    );
+    assert_eq!(letter["from"], tools.own(), "{found}");
+    let ran = send("nobody", asked);
+    assert_eq!(ran.code, Some(1), "{ran:?}");
+    assert!(ran.err.contains("there is no agent nobody"), "{ran:?}");
+    let ran = send("bob", "{}");
+    assert_eq!((ran.code, ran.out.contains("inbox")), (Some(1), false), "{ran:?}");
+    tools.fails("heimdall-validate", &["--to"], 1, "--to needs a value");
+}
+
 #[test]
 fn validating_needs_no_project() {
     let tools = Tools::without_project();

@@ -11,7 +11,7 @@ use althing_kernel::records::table::TABLES;
 use althing_kernel::records::{Kind, Status};
 use althing_kernel::task::State;
 use althing_kernel::task::lifecycle::TABLE;
-use althing_kernel::{Rule, lifecycles};
+use althing_kernel::{Rule, attempt, lifecycles};
 use std::fmt::Write as _;
 
 pub(crate) use cli::commands;
@@ -61,9 +61,27 @@ fn lifecycles() -> String {
     for table in lifecycles::ALL {
         write!(text, "\n## {}\n\n```mermaid\n{}\n```\n", capital(table.noun), table.diagram())
             .unwrap();
-        if table.noun == "task" {
-            text.push_str(&task_words());
+        match table.noun {
+            "workspace" => text.push_str(&attempt_words()),
+            "task" => text.push_str(&task_words()),
+            _ => {}
         }
+    }
+    text
+}
+
+/// The words of the memory protocol for the states of a workspace.
+fn attempt_words() -> String {
+    let mut text = String::from(
+        "\nA worker's workspace is an assignment and an assignment is a workspace: one attempt at a \
+         piece of work. Inside a run signals and the coordinator's orders move it, and the verbs for \
+         records are translated to them; outside runs the verbs for records move it, and signals, \
+         `workspace abort` and `workspace migrate` are translated to those. The words that fit, the \
+         first of which it gets:\n\n| Workspace | When | Assignment |\n|---|---|---|\n",
+    );
+    for row in attempt::TABLE {
+        let words: Vec<&str> = row.words.iter().map(|word| word.as_str()).collect();
+        writeln!(text, "| `{}` | {} | {} |", row.status, row.when, list(&words)).unwrap();
     }
     text
 }

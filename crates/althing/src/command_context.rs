@@ -7,7 +7,7 @@ use althing_kernel::query::{
     Answer, Everything, OfWorkspace, Query, RightList, RunView, SightView, TaskDeps, TaskList,
     WorkspaceList,
 };
-use althing_kernel::records::RecordId;
+use althing_kernel::records::{Kind as RecordKind, RecordId};
 use althing_kernel::right::RightView;
 use althing_kernel::task::view::{GraphView, TaskView};
 use althing_kernel::user::{Status, User};
@@ -250,7 +250,7 @@ impl CommandContext<'_> {
         Ok(Naming::of(ids))
     }
 
-    /// A workspace by its id, a part of it, `root`, or `agent:NAME`. What fits nothing goes on as
+    /// A workspace by its id, a part of it, `root`, `agent:NAME`, or the assignment that it is. What fits nothing goes on as
     /// it is: the kernel says that there is no such thing, and who asked is on record.
     pub(crate) fn workspace(&self, text: &str) -> Result<WorkspaceId, Error> {
         if text == ROOT {
@@ -261,7 +261,21 @@ impl CommandContext<'_> {
         if let Some(name) = text.strip_prefix(OF_AGENT) {
             return self.workspace_of(name, true);
         }
+        let is_assignment = |id: &RecordId| id.kind == RecordKind::Assignment;
+        if let Some(assignment) = text.parse().ok().filter(is_assignment) {
+            return self.workspace_of_assignment(assignment);
+        }
         named(&self.workspace_naming()?, text, WorkspaceId::new)
+    }
+
+    /// The workspace that an assignment is.
+    fn workspace_of_assignment(&self, id: RecordId) -> Result<WorkspaceId, Error> {
+        let world = self.engine()?.world()?;
+        let own = world.state.memory().record(id);
+        own.and_then(|own| own.fields.workspace.clone()).ok_or_else(|| {
+            let message = format!("{} has no workspace", id.label());
+            Error::not_found(message).with_rule(Rule::ReferenceKnown)
+        })
     }
 
     /// A workspace, if one is named.

@@ -56,6 +56,7 @@ pub use rules::query;
 pub use rules::runs::access;
 pub use rules::runs::admission;
 pub use rules::runs::approvals;
+pub use rules::runs::attempt;
 pub use rules::runs::checkpoint;
 pub use rules::runs::deployment;
 pub use rules::runs::envelope;

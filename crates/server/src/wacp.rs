@@ -16,18 +16,22 @@ use althing_kernel::run::Start;
 use althing_kernel::signal::Emit;
 use althing_kernel::task::graph::Plan;
 use althing_kernel::task::orders::{Approve, Assign, Cancel, Retry};
-use althing_kernel::{Blob, Command, Door};
+use althing_kernel::{Blob, Command, Content, Door, EnvelopeId, WorkspaceId};
 use althing_services::frugal::{Ledger, identify};
+use althing_services::mail::{self, Address, Letter, LetterKind, Outgoing};
 use althing_services::{Error, ProjectContext};
 use schemars::JsonSchema;
-use serde::Serialize;
 use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use crate::dialect::{Dialect, Speech, Tool};
 
 /// The name the server gives to hosts.
 const SERVER: &str = "althing-wacp";
+
+/// The most letters that one call takes, unless told otherwise.
+const LETTERS_MAX: u16 = 16;
 
 /// How this dialect answers.
 const SPEECH: Speech = Speech {
@@ -73,21 +77,18 @@ fn questions() -> Vec<Tool> {
             |of: TaskReady| Query::TaskReadyList(of),
         ),
         asks("wacp_task_get", "One task, with its description.", |of: OfTask| Query::TaskGet(of)),
-        asks("wacp_inbox_list", "What is in an inbox, without taking it.", |list: InboxList| {
-            Query::InboxList(list)
-        }),
+        Tool::taking("wacp_inbox_list", "What waits for you, without taking it.", &SPEECH, waiting)
+            .reading()
+            .showing_mail(),
         asks("wacp_checkpoint_get", "One checkpoint.", |of: OfCheckpoint| Query::CheckpointGet(of)),
     ]
 }
 
 fn of_workers() -> Vec<Tool> {
     vec![
-        orders("wacp_inbox_take", "Take what was delivered to your workspace.", |take: Take| {
-            Command::InboxTake(take)
-        }),
-        orders("wacp_send", "Send an envelope to one workspace.", |send: Send| {
-            Command::EnvelopeSend(send)
-        }),
+        Tool::taking("wacp_inbox_take", "Take what was delivered to you.", &SPEECH, take)
+            .showing_mail(),
+        Tool::taking("wacp_send", "Send an envelope to one workspace.", &SPEECH, send),
         orders("wacp_signal", "Report the state of your workspace.", |emit: Emit| {
             Command::SignalEmit(emit)
         }),
@@ -150,6 +151,66 @@ fn orders<A: DeserializeOwned + JsonSchema + 'static>(
     Tool::taking::<A>(name, description, &SPEECH, reply)
 }
 
+/// Arguments of `wacp_inbox_list`.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct Inbox {
+    /// Also what was taken before.
+    #[serde(default)]
+    all: bool,
+    /// The workspace whose inbox it is; without it, everything that waits for the caller.
+    workspace: Option<WorkspaceId>,
+}
+
+fn waiting(context: &ProjectContext, args: Inbox) -> Result<Value, Error> {
+    let Inbox { all, workspace } = args;
+    if let Some(workspace) = workspace {
+        return told(context, &context.ask(&Query::InboxList(InboxList { all, workspace }))?);
+    }
+    let mut letters = mail::waiting(context)?.letters;
+    if all {
+        letters.extend(mail::records_to(context, true)?.into_iter().filter(|own| !own.open));
+    }
+    Ok(json!({ "letters": letters }))
+}
+
+/// Takes the mail of one workspace, or of the caller: the envelopes of its workspaces, and in
+/// `letters` what was sent to the agent itself.
+fn take(context: &ProjectContext, take: Take) -> Result<Value, Error> {
+    if take.workspace.is_some() {
+        return told(context, &context.execute(Command::InboxTake(take))?);
+    }
+    // Whoever takes its mail is there, also where no run has a workspace for it.
+    context.client()?;
+    let taken = mail::take(context, take.max.unwrap_or(LETTERS_MAX), None)?;
+    let is_record = |letter: &&Letter| !matches!(letter.kind, LetterKind::Envelope(_));
+    let letters: Vec<&Letter> = taken.letters.iter().filter(is_record).collect();
+    let mut answer = json!({ "envelopes": [], "left": taken.left, "letters": letters });
+    for mail in &taken.mails {
+        let Value::Object(fields) = told(context, mail)? else { continue };
+        for (name, value) in fields.into_iter().filter(|(name, _)| name != "left") {
+            match (answer.get_mut(&name).and_then(Value::as_array_mut), value) {
+                (Some(all), Value::Array(more)) => all.extend(more),
+                (_, value) => answer[name] = value,
+            }
+        }
+    }
+    Ok(answer)
+}
+
+/// Sends an envelope. One to the workspace of a connected agent is a message to that agent.
+fn send(context: &ProjectContext, send: Send) -> Result<Value, Error> {
+    let to = Address::of_workspace(context, send.to.clone())?;
+    match (&to, &send.payload.content) {
+        (Address::Principal(_), Content::Text(text)) => {
+            let reply_to = send.in_reply_to.as_ref().map(EnvelopeId::as_str);
+            let letter = mail::send(context, &Outgoing { to: &to, text, reply_to })?;
+            Ok(json!({ "letter": letter.id, "to": letter.to }))
+        }
+        _ => told(context, &context.execute(Command::EnvelopeSend(send))?),
+    }
+}
+
 /// An answer on the wire: always an object, with the text of messages that were taken and of task
 /// descriptions beside their hashes.
 fn told(context: &ProjectContext, answer: &impl Serialize) -> Result<Value, Error> {
@@ -158,7 +219,8 @@ fn told(context: &ProjectContext, answer: &impl Serialize) -> Result<Value, Erro
     if let Value::Array(items) = value {
         value = json!({ "items": items });
     }
-    let envelopes = value["envelopes"].as_array_mut().into_iter().flatten();
+    let envelopes = value.get_mut("envelopes").and_then(Value::as_array_mut);
+    let envelopes = envelopes.into_iter().flatten();
     for envelope in envelopes.filter(|envelope| envelope["taken"] == true) {
         let text = stored(context, &envelope["payload"]["content"]);
         add(envelope, text);

@@ -13,6 +13,7 @@ pub mod frugal;
 pub mod mail;
 pub mod memory;
 pub mod native;
+pub mod peers;
 pub mod project;
 
 pub use context::{Caller, ProjectContext};

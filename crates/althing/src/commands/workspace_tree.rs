@@ -50,7 +50,7 @@ fn retain_one_run(
     found: &mut Vec<WorkspaceView>,
 ) -> Result<(), Error> {
     let current = context.run()?.map(|run| run.root);
-    let roots = found.iter().filter(|view| view.parent.is_none() && !view.standing);
+    let roots = found.iter().filter(|view| view.parent.is_none() && !view.is_standing_root());
     let newest = roots.max_by_key(|view| view.created_at).map(|view| view.workspace.clone());
     let Some(root) = current.or(newest) else { return Ok(()) };
     let above: BTreeMap<WorkspaceId, Option<WorkspaceId>> =

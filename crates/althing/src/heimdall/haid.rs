@@ -7,6 +7,8 @@ use althing_kernel::blackboard::Label;
 use althing_kernel::query::AgentView;
 use althing_kernel::{Command, Principal};
 use althing_services::frugal::check_client;
+use althing_services::peers;
+use std::collections::BTreeSet;
 
 use super::args::{Args, unexpected, unknown};
 use super::{Stop, claim, context, context_with, lines, order, order_as};
@@ -32,6 +34,9 @@ Exit codes: 0 done, 1 refused, 2 wrong usage, 3 revoked or not known.
 ";
 
 const NOT_ACTIVE: u8 = 3;
+
+/// What a list says of an agent whose host went away and did not come back yet.
+const STALE: &str = "stale";
 
 pub(super) fn run(mut args: Args) -> Result<String, Stop> {
     let first = args.next();
@@ -151,17 +156,20 @@ fn check(mut args: Args) -> Result<String, Stop> {
     let context = context()?;
     // Revoking an agent also revokes the agents that it started.
     if let Some(root) = haid.role().and_then(|_| Haid::new(haid.root()).ok())
-        && entry(&context, &root)?.is_some_and(|root| root.status != Standing::Active)
+        && standing(&context, &root)?.is_some_and(|root| root != Standing::Active)
     {
         let message = format!("HAID is revoked: {root}, which {haid} is of");
         return Err(Stop::error(NOT_ACTIVE, message));
     }
-    let status = entry(&context, &haid)?.map(|own| own.status);
-    match status {
+    match standing(&context, &haid)? {
         Some(Standing::Active) => Ok(format!("{haid} active\n")),
         Some(_) => Err(Stop::error(NOT_ACTIVE, format!("HAID is revoked: {haid}"))),
         None => Err(Stop::error(NOT_ACTIVE, format!("HAID not in registry: {haid}"))),
     }
+}
+
+fn standing(context: &CommandContext<'_>, haid: &Haid) -> Result<Option<Standing>, Stop> {
+    Ok(context.agent_view(agent_name(haid)?)?.map(|agent| agent.status))
 }
 
 fn entry(context: &CommandContext<'_>, haid: &Haid) -> Result<Option<Entry>, Stop> {
@@ -178,7 +186,7 @@ struct Entry {
     tool_version: String,
     first_seen: String,
     last_heartbeat: String,
-    status: Standing,
+    status: &'static str,
 }
 
 fn shown(haid: &Haid, agent: &AgentView) -> Entry {
@@ -190,7 +198,10 @@ fn shown(haid: &Haid, agent: &AgentView) -> Entry {
         tool_version: text(&agent.tool_version, "unknown"),
         first_seen: utc(agent.first_seen),
         last_heartbeat: utc(agent.last_heartbeat),
-        status: agent.status,
+        status: match agent.status {
+            Standing::Active => "active",
+            Standing::Revoked => "revoked",
+        },
     }
 }
 
@@ -205,12 +216,18 @@ fn list(mut args: Args) -> Result<String, Stop> {
         Some(other) => return Err(unexpected(other)),
     };
     args.end()?;
-    let agents = context()?.agents()?;
+    let context = context()?;
+    let agents = context.agents()?;
+    // Where there is no project yet, nobody is known.
+    let gone = if agents.is_empty() { BTreeSet::new() } else { peers::gone(&context.request)? };
     let known: Vec<(Haid, Entry)> = agents
         .iter()
         .filter_map(|agent| {
             let haid = Haid::of_agent(agent.agent.as_str())?;
-            let entry = shown(&haid, agent);
+            let mut entry = shown(&haid, agent);
+            if gone.contains(&agent.agent) && agent.status == Standing::Active {
+                entry.status = STALE;
+            }
             Some((haid, entry))
         })
         .collect();
@@ -223,11 +240,7 @@ fn list(mut args: Args) -> Result<String, Stop> {
         return Ok("(no agents registered)\n".to_owned());
     }
     let line = |(haid, own): &(Haid, Entry)| {
-        let Entry { human, role, last_heartbeat, .. } = own;
-        let status = match own.status {
-            Standing::Active => "active",
-            Standing::Revoked => "revoked",
-        };
+        let Entry { human, role, last_heartbeat, status, .. } = own;
         format!("{haid}\t{status}\t{human}\t{role}\tlast:{last_heartbeat}")
     };
     Ok(lines(known.iter().map(line)))

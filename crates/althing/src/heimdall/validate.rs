@@ -1,11 +1,12 @@
 //! `heimdall-validate`: whether something is a message.
 
-use althing_dialects::frugal::message::{MESSAGE_BYTES_MAX, report};
+use althing_dialects::frugal::message::{MESSAGE_BYTES_MAX, read, report};
 use althing_dialects::frugal::plain::plain;
 use althing_dialects::frugal::receipt::{Receipt, Step};
 use althing_kernel::Command;
 use althing_kernel::blackboard::message::{Note, Outcome};
 use althing_kernel::text::Text;
+use althing_services::mail::{self, Address, Outgoing};
 use std::io::{BufRead, Read as _, Write as _};
 
 use super::args::Args;
@@ -17,11 +18,12 @@ pub(super) const HELP: &str = "\
 heimdall-validate: whether standard input is a message of the protocol
 
   heimdall-validate                  all of standard input is one message
+  heimdall-validate --to <agent>     the same, and it is put into that agent's inbox
   heimdall-validate --on-receipt     a message a line; one bad one may be sent again
 
-Prints {\"valid\":bool,\"errors\":[...]} in a line. With --on-receipt it prints ACCEPTED, or nothing
-where no message was accepted; standard error then says why.
-Exit codes: 0 valid, 1 not, 2 wrong usage.
+Prints {\"valid\":bool,\"errors\":[...]} in a line, with --to also what was sent. With --on-receipt
+it prints ACCEPTED, or nothing where no message was accepted; standard error then says why.
+Exit codes: 0 valid, 1 not or not sent, 2 wrong usage.
 ";
 
 /// How much of one error is kept, and how many of them.
@@ -30,13 +32,32 @@ const ERRORS_MAX: usize = 64;
 
 pub(super) fn run(mut args: Args) -> Result<String, Stop> {
     match args.next().as_deref() {
-        None => whole(),
+        None => whole().map(|(line, _)| line),
         Some("--on-receipt") => on_receipt(),
+        Some("--to") => {
+            let to = args.value("--to")?;
+            args.end()?;
+            let (line, text) = whole()?;
+            Ok(line + &sent(&to, &text)?)
+        }
         Some(other) => Err(super::args::unexpected(other)),
     }
 }
 
-fn whole() -> Result<String, Stop> {
+/// Puts a message that is valid into the inbox of an agent or a person.
+fn sent(to: &str, text: &[u8]) -> Result<String, Stop> {
+    let message = read(text).map_err(|faults| Stop::error(1, faults.join("; ")))?;
+    let context = context()?;
+    let to = Address::find(&context.request, to)?;
+    let (words, thread) = (message.words(), message.thread());
+    let letter = Outgoing { to: &to, text: &words, reply_to: Some(thread) };
+    let sent = mail::send(&context.request, &letter)?;
+    context.app.warn();
+    Ok(format!("{} is in the inbox of {}\n", sent.label, sent.to))
+}
+
+/// Reads one message. Returns the line of its report, and its bytes.
+fn whole() -> Result<(String, Vec<u8>), Stop> {
     let mut text = Vec::new();
     let most = MESSAGE_BYTES_MAX as u64 + 1;
     let mut input = std::io::stdin().lock();
@@ -49,7 +70,7 @@ fn whole() -> Result<String, Stop> {
     let msg_id = message.as_ref().and_then(|message| message["msg_id"].as_str());
     if report.valid {
         note(accepted(Outcome::Accept, msg_id.unwrap_or("?"), None));
-        return Ok(line);
+        return Ok((line, text));
     }
     note(Ok(faulty(Outcome::Reject, &report.errors, None)));
     Err(Stop { out: line, code: 1, ..Stop::default() })

@@ -134,6 +134,8 @@ impl Reading {
         let root = id.filter(|id| self.places.get(id).is_some_and(|place| place.run == **id));
         let Some(root) = root else { return };
         match &*row.kind {
+            // The standing root begins no run.
+            "workspace_created" if row.body()["run"].is_null() => {}
             "workspace_created" => self.current = Some(root.to_owned()),
             "workspace_state_changed"
                 if matches!(text(&row.body(), "to_state"), Some("closed" | "failed")) =>

@@ -161,6 +161,8 @@ impl Reader {
             (Some(home), _) => home,
             // Its parent was not read, because the viewer may not or reading began later.
             (None, Some(_)) => return,
+            // The standing root is above what happens outside runs.
+            (None, None) if body["run"].is_null() => return,
             (None, None) => {
                 let digest = RunDigest {
                     run: id.to_owned(),

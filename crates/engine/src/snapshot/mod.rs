@@ -23,7 +23,7 @@ use crate::snapshot::world::World;
 use crate::store::home::{Home, remove_leftover, replace};
 
 /// Begins every snapshot; the number changes with the format.
-const MAGIC: &[u8; 16] = b"althing snap 14\n";
+const MAGIC: &[u8; 16] = b"althing snap 15\n";
 /// Common prefix of snapshots of every format.
 const FAMILY: &[u8] = b"althing snap";
 /// Name of the snapshot that recovery continues from: everything up to it was examined.

@@ -171,7 +171,7 @@ fn apply_workspace(
         WorkspaceEvent::LivenessWarning(body) => liveness::apply_warning(state, entry.at, body),
         WorkspaceEvent::PriorityChanged(body) => priority::apply_changed(state, body),
         WorkspaceEvent::VisibilityGranted(body) => grant::apply_granted(state, body),
-        WorkspaceEvent::MigrationStarted(body) => migrate::apply_started(state, body),
+        WorkspaceEvent::MigrationStarted(body) => migrate::apply_started(state, entry, body),
         WorkspaceEvent::MigrationCompleted(body) => {
             migrate::apply_over(state, &body.workspace_id, &body.old_agent, &body.new_agent)
         }
@@ -231,7 +231,7 @@ fn apply_plan(state: &mut State, entry: &Stamped, event: PlanEvent<'_>) -> Resul
         PlanEvent::TaskStatusChanged(body) => follow::apply_status_changed(state, entry, body),
         PlanEvent::TaskCompleted(body) => follow::apply_completed(state, entry, body),
         PlanEvent::IntegrationStarted(body) => integration::apply_started(state, body),
-        PlanEvent::IntegrationCompleted(body) => integration::apply_completed(state, body),
+        PlanEvent::IntegrationCompleted(body) => integration::apply_completed(state, entry, body),
         PlanEvent::IntegrationAborted(body) => integration::apply_aborted(state, body),
         PlanEvent::ConflictDetected(body) => conflict::apply_detected(state, body),
         PlanEvent::ConflictResolved(body) => conflict::apply_resolved(state, body),

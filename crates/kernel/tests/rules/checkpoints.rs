@@ -227,11 +227,11 @@ fn direct_copies_layered_notices_and_evaluated_takes_what_it_is_given() {
     let mut run = Run::new();
     let root = run.root.clone();
     let first = finished(&mut run, "w1", &[file("a", 1), file("b", 1), file("same", 9)]);
-    let direct = finished(&mut run, "w1", &[file("a", 2)]);
     let layered = finished(&mut run, "w2", &[file("a", 3), file("c", 3), file("same", 9)]);
     let next = finished(&mut run, "w3", &[file("d", 4)]);
     decide(&mut run, &first, json!({})).unwrap();
-    assert!(decide(&mut run, &direct, json!({})).unwrap().conflicts.is_empty(), "none noticed");
+    let direct = finished(&mut run, "w1", &[file("a", 2)]);
+    assert!(decide(&mut run, &direct, json!({})).unwrap().conflicts.is_empty(), "it knew of it");
     let reply = decide(&mut run, &layered, json!({ "strategy": "layered" })).unwrap();
     assert_eq!((reply.status, reply.conflicts.len()), (Status::Conflicted, 1));
     let Some(Event::ConflictDetected(found)) = run
@@ -274,6 +274,62 @@ fn direct_copies_layered_notices_and_evaluated_takes_what_it_is_given() {
     let after = merged(&run, &root);
     assert!(after.contains(&("d".to_owned(), content(5))), "the result that was made of both");
     assert!(after.contains(&("b".to_owned(), Value::Null)), "a deleted file is known as such");
+}
+
+/// Work that began before somebody else's was merged does not know of it. Merging it over the other
+/// is a conflict with every strategy, and with a salvage.
+#[test]
+fn no_strategy_overwrites_what_was_merged_after_the_work_began() {
+    let mut run = Run::new();
+    let root = run.root.clone();
+    let content = |n: u8| blob(n)["blob"].clone();
+    let late: Vec<_> = (2..5).map(|n| finished(&mut run, "w1", &[file("a", n)])).collect();
+    let failed = finished(&mut run, "w2", &[file("a", 8)]);
+    let first = finished(&mut run, "w3", &[file("a", 1), file("b", 1)]);
+    decide(&mut run, &first, json!({})).unwrap();
+    let made = json!([file("a", 4)]);
+    for (id, more) in late.iter().zip([
+        json!({}),
+        json!({ "strategy": "layered" }),
+        json!({ "strategy": "evaluated", "merged": made }),
+    ]) {
+        let reply = decide(&mut run, id, more).unwrap();
+        assert_eq!((reply.status, reply.conflicts.len()), (Status::Conflicted, 1));
+        assert_eq!(merged(&run, &root)[0].1, content(1), "nothing was overwritten");
+        let args = json!({ "workspace": id, "conflict": reply.conflicts[0].id, "resolution": "r",
+            "strategy": "agent_rework" });
+        run.ok(&Run::lead(), "conflict.resolve", args);
+    }
+    decide(&mut run, &failed, json!({ "decision": "reject" })).unwrap();
+    let salvage = json!({ "workspace": failed, "merged": [file("a", 8)] });
+    let reply = run.ok(&Run::lead(), "integration.salvage", salvage);
+    let Reply::Integration(reply) = reply else { panic!("{reply:?}") };
+    assert_eq!(reply.conflicts.len(), 1);
+    assert_eq!(merged(&run, &root)[0].1, content(1), "the good file stands");
+    let args = json!({ "workspace": failed, "conflict": reply.conflicts[0].id, "resolution": "r",
+        "strategy": "coordinator_resolve", "merged": [file("a", 9)] });
+    run.ok(&Run::lead(), "conflict.resolve", args);
+    assert_eq!(merged(&run, &root)[0].1, content(9), "what the coordinator made of both");
+    run.sound();
+}
+
+/// What was merged into a delegate's workspace goes up with it.
+#[test]
+fn a_nested_merge_keeps_the_childs_file() {
+    let mut run = Run::new();
+    let (root, lead) = (run.root.clone(), Run::lead());
+    let parent = run.in_state(Status::Active, json!({ "agent": "w1", "delegate": true }));
+    let child = run.create(&agent("w1"), json!({ "agent": "w2", "parent": parent }));
+    run.signal("w2", &child, "ready");
+    run.checkpoint("w2", &child, "artifact", &["below"]);
+    run.signal("w2", &child, "complete");
+    run.ok(&agent("w1"), "integration.decide", json!({ "workspace": child, "decision": "accept" }));
+    run.checkpoint("w1", &parent, "artifact", &["above"]);
+    run.signal("w1", &parent, "complete");
+    run.ok(&lead, "integration.decide", json!({ "workspace": parent, "decision": "accept" }));
+    let paths: Vec<String> = merged(&run, &root).into_iter().map(|(path, _)| path).collect();
+    assert_eq!(paths, ["above", "below"]);
+    run.sound();
 }
 
 #[test]
@@ -548,7 +604,7 @@ fn the_order_of_merges_is_the_coordinators_and_stands_in_the_targets_trail() {
     let mut run = Run::new();
     let root = run.root.clone();
     let [a, b, c] =
-        ["w1", "w2", "w3"].map(|who| finished(&mut run, who, &[file("a", who.as_bytes()[1])]));
+        ["w1", "w2", "w3"].map(|who| finished(&mut run, who, &[file(who, who.as_bytes()[1])]));
     for id in [&b, &c, &a] {
         decide(&mut run, id, json!({})).unwrap();
     }
@@ -564,5 +620,5 @@ fn the_order_of_merges_is_the_coordinators_and_stands_in_the_targets_trail() {
     let expected: Vec<_> =
         [&b, &c, &a].into_iter().flat_map(|id| [(id.clone(), true), (id.clone(), false)]).collect();
     assert_eq!(order, expected, "one after another");
-    assert_eq!(merged(&run, &root)[0].1, blob(b'1')["blob"], "the last one wins");
+    assert_eq!(merged(&run, &root).len(), 3);
 }

@@ -3,6 +3,7 @@
 
 mod archives;
 mod around;
+mod attempts;
 mod canonical;
 mod checkpoints;
 mod commons;

@@ -82,8 +82,10 @@ fn a_turn_is_an_assignment_a_message_and_a_place_in_one_entry() {
     let before = world.entries.len();
     let turn = json!({ "turn": { "slot": "s", "text": "look" } });
     let reply = act(&mut world, &alice(), id, turn.clone());
-    assert_eq!(world.entries.len(), before + 1);
-    assert_eq!(world.last().draft.event.kind(), Kind::MemoryLooped);
+    let kinds: Vec<_> =
+        world.entries[before..].iter().map(|entry| entry.draft.event.kind()).collect();
+    let expected = [Kind::MemoryLooped, Kind::WorkspaceCreated, Kind::WorkspaceCreated];
+    assert_eq!(kinds, expected, "the turn, the standing root and the workspace of the attempt");
     let made = |at: usize| -> RecordId {
         serde_json::from_value(reply["side_effects"][at]["id"].clone()).unwrap()
     };

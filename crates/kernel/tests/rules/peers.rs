@@ -208,7 +208,7 @@ fn peers_are_workspaces_below_the_standing_root() {
     world.claim(&agent("bob"), &["docs"], 5_400).unwrap();
     let listed = world.ask("workspace.list", "{}");
     let [root, peer, other] = listed.as_array().unwrap().as_slice() else { panic!("{listed}") };
-    assert_eq!((&root["workspace"], &root["standing"]), (&json!("p1"), &json!(true)));
+    assert_eq!((&root["workspace"], &root["place"]), (&json!("p1"), &json!("standing_root")));
     assert_eq!((&root["role"], &root["agent"]), (&json!("coordinator"), &Value::Null));
     assert_eq!((&peer["parent"], &other["parent"]), (&json!("p1"), &json!("p1")));
     assert_eq!((&peer["role"], &peer["agent"]), (&json!("peer"), &json!("alice")));

@@ -121,9 +121,11 @@ fn a_new_workspace_has_its_nine_components_and_waits_for_its_agent() {
         Kind::PortRightCreated,
         Kind::PortRightCreated,
         Kind::PortRightCreated,
+        Kind::LeaseOpened,
         Kind::EnvelopeCreated,
     ];
-    assert_eq!(kinds, expected, "itself, its inbox, both ways to its parent, its directive");
+    let what = "itself, its inbox, both ways to its parent, its authority, its directive";
+    assert_eq!(kinds, expected, "{what}");
     let view = run.view(&id);
     assert_eq!(view.status, Status::Idle);
     assert_eq!((view.inbox, view.memory, view.merged, view.head.clone()), (0, 0, 0, None));

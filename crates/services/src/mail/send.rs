@@ -3,6 +3,7 @@
 use althing_dialects::frugal::planning::called;
 use althing_kernel::blackboard::Label;
 use althing_kernel::envelope::{PayloadArg, Priority, Send};
+use althing_kernel::query::{Answer, OfWorkspace, Query};
 use althing_kernel::records::create::Create;
 use althing_kernel::records::view::MemoryReply;
 use althing_kernel::records::{Fields, Kind, RecordId};
@@ -69,10 +70,22 @@ impl Address {
         if text.starts_with("ws_")
             && let Ok(id) = WorkspaceId::new(text)
         {
-            return Ok(Address::Workspace(id));
+            return Address::of_workspace(context, id);
         }
         let name = text.strip_prefix("agent:").unwrap_or(text);
         agent(&present.state, name).map(|agent| Address::Principal(Principal::Agent(agent)))
+    }
+
+    /// The receiver behind a workspace. That of a connected agent has no inbox of its own: what is
+    /// sent there goes to the inbox of the agent.
+    pub fn of_workspace(context: &ProjectContext, id: WorkspaceId) -> Result<Self, Error> {
+        let known = context.look_up(&Query::WorkspaceGet(OfWorkspace { workspace: id.clone() }))?;
+        let agent = match known {
+            Some(Answer::Workspace(view)) if !view.is_of_run() => view.agent,
+            _ => None,
+        };
+        Ok(agent
+            .map_or(Address::Workspace(id), |agent| Address::Principal(Principal::Agent(agent))))
     }
 }
 

@@ -14,6 +14,7 @@ use super::context::label;
 use super::ranking::open_plans;
 use super::session::Present;
 use crate::error::Error;
+use crate::peers;
 
 /// Longest list of each kind.
 const LISTED_MAX: usize = 100;
@@ -59,7 +60,7 @@ pub(super) fn board(verbs: &Verbs<'_>, present: &Present) -> Result<Value, Error
         "open_messages": rows(present, Kind::Message),
         "proposed_candidates": rows(present, Kind::Candidate),
         "pending_decisions": pending(present),
-        "other_agents": others(verbs, present),
+        "other_agents": others(verbs, present)?,
         "counts": counts(present),
     }))
 }
@@ -161,9 +162,10 @@ pub(super) fn row(record: &Record) -> Value {
     shown
 }
 
-/// Other agents that were active within a day.
-fn others(verbs: &Verbs<'_>, present: &Present) -> Vec<Value> {
+/// Other agents that were active within a day, and whether their hosts are still there.
+fn others(verbs: &Verbs<'_>, present: &Present) -> Result<Vec<Value>, Error> {
     let own = verbs.agent();
+    let gone = peers::gone(verbs.context)?;
     let mut heard: Vec<_> = present
         .state
         .agents()
@@ -173,10 +175,14 @@ fn others(verbs: &Verbs<'_>, present: &Present) -> Vec<Value> {
         .collect();
     heard.sort_by_key(|(_, agent)| std::cmp::Reverse(agent.heard_at));
     let show = |(name, agent): &(&althing_kernel::AgentName, &althing_kernel::agent::Agent)| {
-        json!({
+        let mut shown = json!({
             "agent": called(&althing_kernel::Principal::Agent((*name).clone())),
             "last_heard_at": utc(agent.heard_at),
-        })
+        });
+        if gone.contains(*name) {
+            shown["host"] = "gone".into();
+        }
+        shown
     };
-    heard.iter().take(LISTED_MAX).map(show).collect()
+    Ok(heard.iter().take(LISTED_MAX).map(show).collect())
 }

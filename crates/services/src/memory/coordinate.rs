@@ -465,12 +465,13 @@ impl Verbs<'_> {
             let made = |own: &&Effect| own.action == Action::Created && own.kind == kind;
             effects.iter().find(made).map(|effect| effect.id)
         };
-        let (Some(made), Some(message)) = (is_made(Kind::Assignment), is_made(Kind::Message))
-        else {
-            return Err(Error::defect("a rerouted assignment without a successor"));
-        };
+        // A workspace of a run goes to the other agent as it is.
+        let (made, message) = (is_made(Kind::Assignment).unwrap_or(old.id), is_made(Kind::Message));
         let own = self.fetched(made)?;
-        facade.artifact("assignment", &made.to_string()).artifact("message", &message.to_string());
+        facade.artifact("assignment", &made.to_string());
+        if let Some(message) = message {
+            facade.artifact("message", &message.to_string());
+        }
         let offer = LaneReply {
             agent: Some(agent.clone()),
             assignment: own.id,
@@ -519,7 +520,7 @@ pub(super) fn report_deliveries(facade: &mut Facade, delivered: &[Delivery]) {
         for (kind, id) in [
             ("assignment", Some(own.assignment_id)),
             ("claim", own.claim_id),
-            ("message", Some(own.message_id)),
+            ("message", own.message_id),
         ] {
             if let Some(id) = id.map(|id| id.to_string()) {
                 facade.artifact(kind, &id).effect("create", kind, &id);

@@ -422,7 +422,8 @@ const OFFER: &str = "memory.offer";
 pub(super) struct Delivery {
     pub(super) agent: Option<String>,
     channel: &'static str,
-    pub(super) message_id: RecordId,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) message_id: Option<RecordId>,
     pub(super) claim_id: Option<RecordId>,
     pub(super) assignment_id: RecordId,
     attempt: Option<u32>,

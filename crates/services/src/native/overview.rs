@@ -1,14 +1,14 @@
 //! `status`: the caller's task, claims and mail, and what others do.
 
 use althing_dialects::frugal::planning::called;
-use althing_kernel::Surface;
 use althing_kernel::records::{Kind, Status, next as ready};
+use althing_kernel::{Principal, Surface};
 use serde::Serialize;
 
 use super::{Told, Work, first_line, in_hand};
 use crate::context::ProjectContext;
 use crate::error::Error;
-use crate::mail;
+use crate::{mail, peers};
 
 /// The most lines of each list.
 const LISTED_MAX: usize = 5;
@@ -67,6 +67,7 @@ pub fn overview(context: &ProjectContext) -> Result<Overview, Error> {
     let ready = ready::ready(&present.state, present.now, &who);
     let ready =
         ready.iter().map(|own| format!("{} {}", own.id.label(), first_line(own.text.as_str())));
+    let gone = peers::gone(context)?;
     let (mut claims, mut others) = (Vec::new(), Vec::new());
     for (_, lease) in present.state.leases().filter(|(_, lease)| lease.is_live(present.now)) {
         let files: Vec<&str> = lease.surfaces.as_slice().iter().map(Surface::as_str).collect();
@@ -74,7 +75,9 @@ pub fn overview(context: &ProjectContext) -> Result<Overview, Error> {
         if lease.holder == who {
             claims.push(files);
         } else {
-            others.push(format!("{}: {files}", called(&lease.holder)));
+            let is_gone = matches!(&lease.holder, Principal::Agent(name) if gone.contains(name));
+            let host = if is_gone { " (its host is gone)" } else { "" };
+            others.push(format!("{}: {files}{host}", called(&lease.holder)));
         }
     }
     let live = present.state.memory().newest(Kind::Plan, Some(true));

@@ -6,6 +6,7 @@
 mod check;
 mod schema;
 mod shape;
+mod words;
 
 pub use check::{MESSAGE_BYTES_MAX, Report, check, read, report};
 pub use schema::{SCHEMA_ID, schema};

@@ -247,7 +247,7 @@ impl Scenario for Leases {
     }
 }
 
-fn no_two_holders_overlap(state: &State, seed: u64) {
+pub(super) fn no_two_holders_overlap(state: &State, seed: u64) {
     let leases: Vec<_> = state.leases().collect();
     for (n, (id, a)) in leases.iter().enumerate() {
         for (other, b) in &leases[n + 1..] {

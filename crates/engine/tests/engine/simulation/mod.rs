@@ -10,12 +10,14 @@
 //! After every step it is checked that the chain verifies (the new commits, by the same code as
 //! `trail verify`), that replaying the log gives the state of the process, and that every
 //! acknowledged commit is in the log. The clients' commands and further invariants belong to a
-//! scenario: [`leases`], [`commons`], [`remembered`], or [`runs`] with its [`invariants`].
+//! scenario: [`leases`], [`commons`], [`remembered`], [`mixed`], or [`runs`] with its
+//! [`invariants`].
 //!
 //! A failure prints its seed; `ALTHING_SIM_SEED=n` runs that one alone and `ALTHING_SIM_RUNS=n`
 //! runs more of them, from `ALTHING_SIM_FROM=n` on, so that a long run can be shared out over
 //! processes.
 
+mod attempts;
 mod channels;
 mod commons;
 mod conduct;
@@ -24,6 +26,7 @@ mod gates;
 mod highway;
 mod invariants;
 mod leases;
+mod mixed;
 mod plans;
 mod remembered;
 mod resources;

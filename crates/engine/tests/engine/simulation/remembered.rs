@@ -5,7 +5,9 @@
 //! request with an id leaves at most one entry (idempotency); a lease for work has one holder at a
 //! time.
 
-use super::{Counts, Harness, Random, Scenario, Simulation, add, command, happened, person, seeds};
+use super::{
+    Counts, Harness, Random, Scenario, Simulation, add, attempts, command, happened, person, seeds,
+};
 use althing_engine::core::{Job, Verdict};
 use althing_kernel::records::loops::Act;
 use althing_kernel::records::vocabulary::Action;
@@ -158,6 +160,15 @@ impl Remembered {
         let mut work = state.memory().newest(Kind::Assignment, Some(true));
         let started = work.find(|own| own.status == Status::Started);
         match (random.below(20), own, plan) {
+            (3..=11, Some(own), _) if own.id.kind == Kind::Assignment && random.one_in(4) => {
+                let (name, args) = attempts::in_other_words(random, own)
+                    .unwrap_or_else(|| ("memory.sweep", json!({})));
+                let by = match name {
+                    "signal.emit" => own_agent(own),
+                    _ => caller_of(&own.author),
+                };
+                (by.unwrap_or(who), name, args)
+            }
             (3..=11, Some(own), _) => {
                 let (who, args) = Self::step(random, own, &who);
                 (who, "memory.move", args)
@@ -380,6 +391,7 @@ impl Scenario for Remembered {
         if news.is_empty() {
             return;
         }
+        attempts::agree(harness.verifier.state(), seed);
         let memory = harness.verifier.state().memory();
         assert_eq!(memory.len(), self.records.len(), "seed {seed}");
         for (id, (status, version)) in &self.records {
@@ -415,6 +427,9 @@ fn records_match_the_log_under_faults() {
             "memory.looped",
             "memory.expired",
             "memory.offered",
+            "signal_emitted",
+            "workspace_created",
+            "workspace_state_changed",
             "memory.converge",
             "lease.opened",
             "lease.released",

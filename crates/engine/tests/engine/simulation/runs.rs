@@ -14,10 +14,10 @@ use althing_trail::{Commit, Entry};
 use serde_json::{Value, json};
 
 use super::invariants::Ledger;
-use super::scene::{AGENTS, PEOPLE, Scene, Seen, agent, somebody};
+use super::scene::{AGENTS, PEOPLE, Scene, Seen, agent, named, somebody};
 use super::{
-    Counts, Harness, Random, Scenario, Simulation, add, command, forgers_key, happened, highway,
-    plans, resources, seeds, sign_up, system,
+    Counts, Harness, Random, Scenario, Simulation, add, attempts, command, forgers_key, happened,
+    highway, plans, resources, seeds, sign_up, system,
 };
 
 /// Time the carrier waits for an answer the first time.
@@ -81,7 +81,8 @@ impl Runs {
             66 => forged(harness, scene),
             67 if harness.random.one_in(3) => Some(post(harness, scene)),
             68..=74 => resources::ask(harness, scene),
-            75..=84 => highway::ask(harness, scene),
+            75..=81 => highway::ask(harness, scene),
+            82..=84 => assignment(harness, scene),
             _ => plans::ask(harness, scene),
         }
     }
@@ -143,6 +144,7 @@ impl Scenario for Runs {
         }
         if !news.is_empty() {
             self.ledger.compare(harness.verifier.state(), turn);
+            attempts::agree(harness.verifier.state(), harness.seed);
         }
         add(&mut harness.counts, std::mem::take(&mut self.ledger.counts));
     }
@@ -231,8 +233,13 @@ fn create(harness: &mut Harness, scene: &Scene, root: &Seen) -> Asked {
         args["owner"] = (*harness.random.pick(&["ada", "bob", "eve", "eve", "nobody"])).into();
     }
     if harness.random.one_in(3) {
-        let wanted = if parent.wide { &["src", "docs/*"][..] } else { &["src", "src/a", "lib"] };
-        args["authority"] = json!([*harness.random.pick(wanted)]);
+        // Many, so that most do not overlap.
+        let part = format!("part{}", harness.random.below(60));
+        let wide = ["src".to_owned(), "docs/*".to_owned(), part.clone(), part.clone(), part];
+        let narrow =
+            ["src".to_owned(), format!("src/{}", harness.random.below(9)), "lib".to_owned()];
+        let wanted = if parent.wide { &wide[..] } else { &narrow };
+        args["authority"] = json!([harness.random.pick(wanted)]);
     }
     args["delegate"] = (!own && harness.random.one_in(3) || harness.random.one_in(20)).into();
     args["global_trail"] = harness.random.one_in(5).into();
@@ -247,6 +254,27 @@ fn create(harness: &mut Harness, scene: &Scene, root: &Seen) -> Asked {
     }
     resources::allow(harness, &mut args);
     (caller, "workspace.create", args)
+}
+
+/// A verb of the memory protocol about work of the run: an offer by the coordinator, or a step by the
+/// agent that has the assignment.
+fn assignment(harness: &mut Harness, scene: &Scene) -> Option<Asked> {
+    if harness.random.one_in(3) {
+        let plan = *harness.random.pick(scene.plans.first().map(|_| scene.plans.as_slice())?);
+        let mut lane = json!({ "text": "t",
+            "fields": { "agent": some_agent(harness), "plan_id": plan } });
+        if harness.random.one_in(3) {
+            lane["surfaces"] = json!([format!("part{}", harness.random.below(40))]);
+        }
+        let args = json!({ "lanes": [lane] });
+        return Some((named(scene.root.as_ref()?.agent.as_ref()?), "memory.offer", args));
+    }
+    let given = scene.given.first().map(|_| scene.given.as_slice())?;
+    let own = harness.random.pick(given).clone();
+    let args = attempts::in_memory_words(&mut harness.random, &own);
+    let orders = matches!(args["to"].as_str(), Some("cancelled" | "rerouted"));
+    let by = if orders { scene.coordinator(harness) } else { named(own.agent()?) };
+    Some((by, "memory.move", args))
 }
 
 fn signal(harness: &mut Harness, scene: &Scene, root: &Seen, known: &Ledger) -> Option<Asked> {

@@ -2,7 +2,7 @@
 
 use althing_kernel::approvals::GateType;
 use althing_kernel::id::SignalId;
-use althing_kernel::records::{Kind, RecordId};
+use althing_kernel::records::{Kind, Record, RecordId};
 use althing_kernel::workspace::Status;
 use althing_kernel::{
     AgentName, Caller, CheckpointId, GateId, GraphId, Principal, PublicKey, RightId, State, TaskId,
@@ -67,6 +67,8 @@ pub(super) struct Scene {
     pub(super) live: Vec<Seen>,
     pub(super) ended: Vec<WorkspaceId>,
     pub(super) rights: Vec<(RightId, WorkspaceId, WorkspaceId)>,
+    /// Assignments that are not over, newest first.
+    pub(super) given: Vec<Record>,
     /// The plans that they are, whatever run they belong to.
     pub(super) plans: Vec<RecordId>,
     pub(super) tasks: Vec<(TaskId, task::Status, GraphId)>,
@@ -94,6 +96,7 @@ impl Scene {
             live: Vec::new(),
             ended: Vec::new(),
             rights: Vec::new(),
+            given: Vec::new(),
             plans: Vec::new(),
             tasks: Vec::new(),
             graphs: Vec::new(),
@@ -109,7 +112,11 @@ impl Scene {
         scene.left = left.map(|(id, _)| id.clone()).collect();
         let unanswered = state.closed_gates().filter(|(_, closed)| closed.is_unanswered());
         scene.unanswered = unanswered.map(|(id, _)| id.clone()).collect();
+        let standing = state.project().map(|project| project.id.to_string());
         for (id, known) in state.workspaces() {
+            if standing.as_deref() == Some(known.charter.root.as_str()) {
+                continue;
+            }
             if known.status.is_terminal() {
                 if known.status == Status::Failed && known.head.is_some() {
                     scene.wrecks.push(id.clone());
@@ -146,6 +153,8 @@ impl Scene {
         let standing = althing_kernel::task::Graph::standing();
         let here = |graph: &GraphId| scene.graphs.contains(graph) || *graph == standing;
         let tasks: Vec<_> = state.tasks().filter(|task| here(&task.graph)).collect();
+        let given = state.memory().newest(Kind::Assignment, Some(true)).take(40);
+        scene.given = given.cloned().collect();
         scene.plans = state.memory().newest(Kind::Plan, None).map(|plan| plan.id).collect();
         for task in tasks {
             scene.tasks.push((task.id, task.status, task.graph));

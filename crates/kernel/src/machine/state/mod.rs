@@ -115,7 +115,10 @@ pub struct State {
     /// The number of entries applied.
     pub(crate) seq: u64,
     // The fields below are indexes derived from those above and updated along with them.
+    /// The number of live workspaces of runs.
     pub(crate) live: usize,
+    /// The number of live workspaces outside runs.
+    pub(crate) live_outside: usize,
     /// The number of live workspaces that have a budget.
     pub(crate) limited: usize,
     /// Bytes of context of live workspaces, and of mail not yet taken.
@@ -355,8 +358,11 @@ impl State {
 
     pub(crate) fn insert_lease(&mut self, id: LeaseId, lease: Lease) -> Result<(), ApplyError> {
         if let Some(workspace) = &lease.workspace {
-            let session = self.sessions.get_mut(workspace);
-            session.ok_or(ApplyError::Unknown("the session"))?.leases += 1;
+            match self.sessions.get_mut(workspace) {
+                Some(session) => session.leases += 1,
+                None if self.workspaces.contains_key(workspace) => {}
+                None => return Err(ApplyError::Unknown("the session")),
+            }
             self.held_in.insert((workspace.clone(), id.clone()));
         }
         self.surfaces.insert(&id, &lease.holder, lease.surfaces.as_slice());

@@ -7,7 +7,7 @@ use crate::registry::apply_error::ApplyError;
 
 /// The version of the rules that this kernel decides and audits by. Raise it with every change to
 /// what `decide` refuses, or to the entries that follow from a command.
-pub const RULES_VERSION: u32 = 5;
+pub const RULES_VERSION: u32 = 6;
 
 /// The rules version of trails created before projects recorded one.
 const FIRST: u32 = 1;

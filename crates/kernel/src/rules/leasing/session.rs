@@ -215,7 +215,10 @@ fn about(workspace: &WorkspaceId, session: &Session, event: Event) -> Draft {
 /// works in a run.
 fn is_bound(state: &State, lease: &Lease) -> bool {
     let in_run = match &lease.holder {
-        Principal::Agent(agent) => state.bound_to(agent).next().is_some(),
+        Principal::Agent(agent) => {
+            let mut bound = state.bound_to(agent).filter_map(|id| state.workspaces.get(id));
+            bound.any(|known| !state.is_open_attempt(known))
+        }
         Principal::User(_) | Principal::System => false,
     };
     let mut given = state.memory.newest(RecordKind::Assignment, Some(true));

@@ -12,7 +12,7 @@ use crate::model::runs::task::view::TaskView;
 use crate::model::runs::workspace::Workspace;
 use crate::model::runs::workspace::view::WorkspaceView;
 use crate::rules::query::work::{Asked, missing};
-use crate::rules::runs::workspace::{peer, sight};
+use crate::rules::runs::workspace::{change, peer, sight};
 use crate::values::id::{TaskId, WorkspaceId};
 
 pub(crate) use crate::model::query::topology::*;
@@ -34,12 +34,12 @@ impl WorkspaceList {
     /// Whether a peer or the standing root has the place in the tree that the query asks for.
     fn is_placed_outside(&self, asked: Asked<'_>, view: &WorkspaceView) -> bool {
         let is_peer = |id: &WorkspaceId| asked.state.sessions.contains_key(id);
-        self.above.as_ref().is_none_or(|from| view.standing && is_peer(from))
+        self.above.as_ref().is_none_or(|from| view.is_standing_root() && is_peer(from))
             && self.below.as_ref().is_none_or(|top| view.parent.as_ref() == Some(top))
             && self.beside.as_ref().is_none_or(|other| {
                 view.peer.is_some() && is_peer(other) && *other != view.workspace
             })
-            && !(self.leaves && view.standing)
+            && !(self.leaves && view.is_standing_root())
     }
 
     fn fits_outside(&self, asked: Asked<'_>, view: &WorkspaceView) -> bool {
@@ -58,6 +58,7 @@ impl WorkspaceList {
         self.agent.as_ref().is_none_or(|agent| known.agent.as_ref() == Some(agent))
             && self.status.is_none_or(|status| known.status == status)
             && !(self.live && known.status.is_terminal())
+            && !(self.live && asked.stands_alone(id))
             && !(self.orphans && (known.orphan_of.is_none() || known.status.is_terminal()))
             && self.originator.as_ref().is_none_or(|by| charter.originator == *by)
             && self.owner.as_ref().is_none_or(|of| known.owner == *of)
@@ -84,11 +85,21 @@ impl Asked<'_> {
         let mut views: Vec<WorkspaceView> = all
             .map(|(id, session)| WorkspaceView::of_peer(self.state, self.now, id, session))
             .collect();
-        if !views.is_empty() {
+        // The standing root is a stored workspace once there was an attempt below it.
+        let stored = |root: &WorkspaceId| self.state.workspaces.contains_key(root);
+        let is_stored = peer::standing_root(self.state).as_ref().is_some_and(stored);
+        if !views.is_empty() && !is_stored {
             views.extend(WorkspaceView::of_project(self.state));
         }
         views.retain(|view| list.fits_outside(self, view));
         views
+    }
+
+    /// Whether a workspace is the standing root and nothing below it goes on.
+    fn stands_alone(self, id: &WorkspaceId) -> bool {
+        self.state.is_standing(id)
+            && peer::peers(self.state, self.now).next().is_none()
+            && change::live_children(self.state, id).is_empty()
     }
 
     fn knows(self, id: &WorkspaceId) -> bool {

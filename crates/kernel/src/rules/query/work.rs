@@ -66,7 +66,14 @@ impl<'a> Asked<'a> {
 
 impl Asked<'_> {
     pub(crate) fn reads(self, id: &WorkspaceId) -> bool {
-        self.everything || reads(self.state, self.viewer, id)
+        self.everything || self.is_outside_runs(id) || reads(self.state, self.viewer, id)
+    }
+
+    /// Whether a workspace is an attempt outside runs or the root above them. Everybody may know of
+    /// these, as of the assignments that they are; their content is another matter.
+    fn is_outside_runs(self, id: &WorkspaceId) -> bool {
+        let known = self.state.workspaces.get(id);
+        known.is_some_and(|known| self.state.is_standing(&known.charter.root))
     }
 
     fn view(self, id: &WorkspaceId, known: &Workspace) -> WorkspaceView {

@@ -74,7 +74,15 @@ pub(crate) fn reads_some(state: &State, viewer: Viewer<'_>, target: &WorkspaceId
     // An ended workspace stays readable to its agent.
     let was_own = state.workspaces.get(target).is_some_and(|w| w.agent.as_ref() == Some(agent));
     let session = || state.sessions.get(target).is_some_and(|own| own.agent == *agent);
-    was_own || session() || state.bound_to(agent).any(|id| sight::sees(state, id, target))
+    let dispatched = || {
+        let known = state.workspaces.get(target).filter(|known| state.is_open_attempt(known));
+        let who = Principal::Agent(agent.clone());
+        known.is_some_and(|known| state.is_dispatched_by(known, &who))
+    };
+    was_own
+        || session()
+        || dispatched()
+        || state.bound_to(agent).any(|id| sight::sees(state, id, target))
 }
 
 /// Whether a viewer may read the content of a workspace: its context, files and checkpoints. Each

@@ -20,7 +20,7 @@ use crate::protocol::reply::Reply;
 use crate::registry::apply_error::ApplyError;
 use crate::registry::rule::Rule;
 use crate::rules::runs::signal::Saying;
-use crate::rules::runs::workspace::{meter, sight};
+use crate::rules::runs::workspace::{authority, meter, sight};
 use crate::rules::runs::{seal, signal, workspace};
 use crate::values::content::{Blob, Content};
 use crate::values::id::{CheckpointId, IdKind, WorkspaceId};
@@ -148,6 +148,8 @@ fn check(state: &State, id: &WorkspaceId, create: &Create) -> Result<Stored, Ref
         return Err((RejectReason::InvalidParent, refusal));
     }
     check_authority(id, workspace, &stored.files)?;
+    let held = authority::free(state, id, &stored.files, None);
+    held.map_err(|held| (RejectReason::PermissionDenied, held))?;
     Ok(stored)
 }
 

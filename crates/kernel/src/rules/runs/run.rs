@@ -89,6 +89,7 @@ pub(crate) fn decide_start(
     let everything = Surface::new(".").map(|all| vec![all]).unwrap_or_default();
     let created = Created {
         agent,
+        assignment: None,
         authority_set: everything,
         budget: Budget::new(),
         caused_by: None,
@@ -212,7 +213,8 @@ pub(crate) fn decide_end(
             .state()
             .workspaces
             .iter()
-            .filter(|(id, known)| **id != root && !known.status.is_terminal());
+            .filter(|(id, known)| **id != root && known.charter.root == root)
+            .filter(|(_, known)| !known.status.is_terminal());
         let named: Vec<String> = going_on.take(NAMED_MAX).map(|(id, _)| id.to_string()).collect();
         let message = format!("{live} workspaces are still live: {}", named.join(", "));
         return Err(Refusal::denied(Rule::RunOver, message).into());
@@ -247,7 +249,8 @@ fn well(
 }
 
 fn by_force(tx: &mut Transaction<'_>, root: &WorkspaceId) -> Result<(), ApplyError> {
-    let live = tx.state().workspaces().filter(|(_, known)| !known.status.is_terminal());
+    let of_run = tx.state().workspaces().filter(|(_, known)| known.charter.root == *root);
+    let live = of_run.filter(|(_, known)| !known.status.is_terminal());
     let affected_workspaces = live.map(|(id, _)| id.clone()).collect();
     let degraded = Event::SystemDegraded(Degraded {
         affected_workspaces,

@@ -18,6 +18,7 @@ use crate::model::knowledge::records::vocabulary::{
 use crate::model::leasing::lease::Ttl;
 use crate::model::leasing::lease::surfaces::Surfaces;
 use crate::model::runs::task::graph::DEPENDENCIES_MAX;
+use crate::values::id::WorkspaceId;
 use crate::values::label::{Handle, Label};
 use crate::values::name::AgentName;
 use crate::values::principal::Principal;
@@ -468,6 +469,8 @@ fields! {
     visibility "visibility": Option<Visibility>;
     /// The place of the change that a capsule reports.
     place "where": Option<Text<1000>>;
+    /// The workspace that the assignment is worked on in; written by the kernel.
+    workspace "workspace": Option<WorkspaceId>;
     /// The path of the worktree.
     worktree_path "worktree_path": Option<Text<1000>>;
 }
@@ -503,6 +506,7 @@ pub const WRITTEN_BY_KERNEL: &[&str] = &[
     "superseded_by",
     "task",
     "turns",
+    "workspace",
 ];
 
 #[cfg(test)]

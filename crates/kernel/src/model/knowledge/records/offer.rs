@@ -122,7 +122,7 @@ pub(crate) fn reply(body: &Offered) -> MemoryReply {
         agent: lane.fields.agent.clone(),
         assignment: lane.assignment,
         claim: lane.claim.map(RecordId::claim),
-        message: lane.message,
+        message: Some(lane.message),
     };
     MemoryReply::Offered(view::OfferedReply { offers: body.lanes.iter().map(offer).collect() })
 }

@@ -127,8 +127,9 @@ pub struct LaneReply {
     /// The claim, unless the agent already held it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub claim: Option<RecordId>,
-    /// The message.
-    pub message: RecordId,
+    /// The message; a task of a run is announced by the directive of its workspace.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub message: Option<RecordId>,
 }
 
 /// A record, as shown to callers.

@@ -48,6 +48,9 @@ pub struct Ttl(u64);
 pub struct TtlError(i128);
 
 impl Ttl {
+    /// The longest time to live, for leases that something else ends.
+    pub(crate) const LONGEST: Self = Ttl(TTL_SECS_MAX);
+
     /// Validates a number of seconds.
     pub fn new(secs: i128) -> Result<Self, TtlError> {
         match u64::try_from(secs) {
@@ -279,6 +282,8 @@ pub enum ReleaseCause {
     WorkOver,
     /// The agent that now does the work holds another lease in its place.
     HandedOver,
+    /// The workspace whose authority it was is suspended.
+    Suspended,
 }
 
 /// `lease.released`

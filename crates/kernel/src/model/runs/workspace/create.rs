@@ -4,6 +4,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde::Serialize;
 
+use crate::model::knowledge::records::kind::RecordId;
 use crate::model::runs::admission::Standing;
 use crate::model::runs::envelope::PayloadArg;
 use crate::model::runs::run::RunHead;
@@ -89,6 +90,9 @@ pub struct Create {
 pub struct Created {
     /// The agent bound to it.
     pub agent: Option<AgentName>,
+    /// The assignment that it is; entries of older versions of the rules name none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub assignment: Option<RecordId>,
     /// The surfaces it may change.
     pub authority_set: Vec<Surface>,
     /// The budget.
@@ -162,6 +166,8 @@ pub enum RejectReason {
     NoRun,
     /// A resource limit is reached.
     CapacityExhausted,
+    /// Somebody else holds a part of what it would change.
+    AuthorityHeld,
 }
 
 /// `workspace_rejected`

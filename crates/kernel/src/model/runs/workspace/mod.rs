@@ -29,6 +29,7 @@ use serde::Serialize;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use crate::model::knowledge::records::kind::RecordId;
 use crate::model::runs::admission::Limits;
 use crate::model::runs::file::FilePath;
 use crate::model::runs::recovery::Owed;
@@ -280,6 +281,9 @@ pub struct Charter {
     pub context: Option<Blob>,
     /// The task it works on.
     pub task: Option<TaskId>,
+    /// The assignment that it is in the memory protocol's words; none for roots and for workspaces
+    /// that are no attempt at a piece of work.
+    pub assignment: Option<RecordId>,
     /// The timeout for its work; none for the root.
     pub timeout: Option<Timeout>,
     /// How long its agent may take to become ready.
@@ -307,6 +311,8 @@ pub struct Workspace {
     pub since: Timestamp,
     /// Whether its agent has become ready.
     pub ready: bool,
+    /// Whether its agent has started working.
+    pub started: bool,
     /// The state to return to after a suspension or migration.
     pub interrupted: Option<Status>,
     /// The workspaces it may read besides itself and its descendants; more can be granted.
@@ -361,6 +367,8 @@ pub struct MergedFile {
     pub content: Option<Blob>,
     /// The workspace it came from.
     pub from: WorkspaceId,
+    /// When it was merged.
+    pub at: Timestamp,
 }
 
 impl Workspace {

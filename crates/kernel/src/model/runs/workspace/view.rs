@@ -2,6 +2,7 @@
 
 use serde::Serialize;
 
+use crate::model::knowledge::records::kind::RecordId;
 use crate::model::runs::file::File;
 use crate::model::runs::integration::conflict::OpenConflict;
 use crate::model::runs::workspace::budget::Budget;
@@ -68,6 +69,9 @@ pub struct WorkspaceView {
     /// The task it works on.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub task: Option<TaskId>,
+    /// The assignment that it is in the memory protocol's words.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub assignment: Option<RecordId>,
     /// When it was created.
     pub created_at: Timestamp,
     /// When the runtime ends it, if nothing changes before.
@@ -99,15 +103,33 @@ pub struct WorkspaceView {
     /// The connection of an agent, if it is a peer.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub peer: Option<PeerView>,
-    /// Whether it is the project's standing root, which peers are below.
-    #[serde(skip_serializing_if = "std::ops::Not::not")]
-    pub standing: bool,
+    /// Where it belongs.
+    pub place: Place,
+}
+
+/// Where a workspace belongs: to a run, or to the project itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Place {
+    /// To a run.
+    Run,
+    /// It is the project's standing root, above everything outside runs.
+    StandingRoot,
+    /// It is a connected agent.
+    Peer,
+    /// It is an attempt outside runs, which its agent and its dispatcher move.
+    OpenAttempt,
 }
 
 impl WorkspaceView {
-    /// Whether it is part of a run, and neither a peer nor the standing root.
+    /// Whether it is part of a run: no peer, no open attempt and not the standing root.
     pub fn is_of_run(&self) -> bool {
-        self.peer.is_none() && !self.standing
+        self.place == Place::Run
+    }
+
+    /// Whether it is the project's standing root.
+    pub fn is_standing_root(&self) -> bool {
+        self.place == Place::StandingRoot
     }
 }
 

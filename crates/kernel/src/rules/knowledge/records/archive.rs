@@ -14,6 +14,7 @@ use crate::registry::rule::Rule;
 use crate::rules::knowledge::records::{
     assign, change, effect, expect, governed, keyed, record, transition,
 };
+use crate::rules::runs::workspace;
 use crate::values::idempotency::Mark;
 use crate::values::principal::{Actor, Caller, Principal};
 
@@ -26,7 +27,20 @@ pub(crate) fn decide(
     mark: Option<Mark>,
 ) -> Result<MemoryReply, DecisionError> {
     let body = plan(tx.state(), &caller.principal, args)?;
-    record(tx, caller, Event::MemoryArchived(Box::new(Archived { request: mark, ..body })))
+    let own = tx.state().memory.record(args.id).filter(|own| own.is_live());
+    let at = own.and_then(|own| tx.state().workspace_of(own)).map(|(at, _)| at.clone());
+    let event = Event::MemoryArchived(Box::new(Archived { request: mark, ..body }));
+    let reply = record(tx, caller, event)?;
+    // Archiving an assignment that goes on cancels it.
+    let live = at.filter(|at| {
+        tx.state().workspaces.get(at).is_some_and(|known| !known.status.is_terminal())
+    });
+    if let Some(at) = live {
+        let initiator = workspace::initiator(&caller.principal);
+        let aborted = workspace::abort::aborted(initiator, None, Actor::Protocol);
+        workspace::change::fail(tx, &at, aborted)?;
+    }
+    Ok(reply)
 }
 
 /// Plans the archiving of a record, or refuses it.
@@ -37,6 +51,11 @@ pub(crate) fn plan(state: &State, who: &Principal, asked: &Archive) -> Result<Ar
     assign::may_write(state, who, own)?;
     governed::leaves_alone(state, own)?;
     let mut effects = Vec::new();
+    let at = state.workspace_of(own).filter(|(_, known)| !known.status.is_terminal());
+    if let Some((at, _)) = at.filter(|_| state.is_governed_attempt(own)) {
+        let message = format!("{} is workspace {at} of a run, which goes on", own.id);
+        return Err(Refusal::denied(Rule::RecordOver, message));
+    }
     if own.id.kind == Kind::Assignment && own.is_live() {
         assign::may_move(state, who, own, Status::Cancelled, false)?;
         effects.extend(effect::of_claim(state, own));

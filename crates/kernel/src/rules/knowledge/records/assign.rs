@@ -20,6 +20,7 @@ use crate::registry::rule::Rule;
 use crate::rules::identity::capability;
 use crate::rules::knowledge::records::create::name_of;
 use crate::rules::knowledge::records::{bad_field, effect, expect, put, record, transition};
+use crate::rules::runs::attempt::orders;
 use crate::values::idempotency::Mark;
 use crate::values::principal::{Caller, Principal};
 
@@ -152,6 +153,7 @@ fn ends_with(
     let mut effects = Vec::new();
     for id in ids {
         let known = state.memory.record(id).filter(|known| converges(known, to));
+        let known = known.filter(|known| !state.is_governed_attempt(known));
         // Assignments dispatched by others are not ended by the loop.
         let known =
             known.filter(|known| known.author == own.author || known.is_dispatched_by(&own.author));
@@ -273,6 +275,9 @@ pub(crate) fn decide_converge(
         return Err(Refusal::denied(Rule::RecordStep, message).allowing(ends).into());
     };
     let known = tx.state().memory.get_for(args.id, &caller.principal).ok().cloned();
+    if let Some(own) = known.as_ref().filter(|own| tx.state().is_governed_attempt(own)) {
+        return Err(orders::unmoved(own, to).into());
+    }
     let is_stuck = known.as_ref().is_some_and(|own| converges(own, to));
     let Some(own) = known.clone().filter(|own| is_stuck && own.id.kind == Kind::Assignment) else {
         return Ok(unchanged(known));

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use crate::machine::coordinator::is_coordinator;
 use crate::machine::state::State;
 use crate::machine::state::records::caused_by;
 use crate::machine::transaction::{DecisionError, Transaction};
@@ -17,7 +18,7 @@ use crate::protocol::refusal::Refusal;
 use crate::registry::apply_error::ApplyError;
 use crate::registry::rule::Rule;
 use crate::rules::knowledge::records::{
-    bad_field, change, keyed, link, loops, offer, put, record, step,
+    bad_field, change, governed, keyed, link, loops, offer, put, record, step,
 };
 use crate::rules::leasing::session;
 use crate::values::id::WorkspaceId;
@@ -33,6 +34,11 @@ pub(crate) fn decide(
     args: &Create,
     mark: Option<Mark>,
 ) -> Result<MemoryReply, DecisionError> {
+    let is_coordinators = is_coordinator(tx.state(), &caller.principal);
+    let task = governed::task_of(tx.state(), args.fields.plan_id);
+    if args.kind == Kind::Assignment && is_coordinators && task.is_some() {
+        return offer::bind(tx, caller, &args.fields, None).map(MemoryReply::Record);
+    }
     let session = session_of(tx, caller)?;
     let opened = if args.kind == Kind::Loop { Some(loops::opened(args)?) } else { None };
     let mut body = plan(tx.state(), &caller.principal, opened.as_ref().unwrap_or(args))?;
@@ -75,6 +81,11 @@ pub(crate) fn plan(state: &State, who: &Principal, asked: &Create) -> Result<Cre
         return Err(bad_field("`confidence_percent` is 0 to 100"));
     }
     link::check(state, who, None, kind, &asked.fields)?;
+    if kind == Kind::Assignment
+        && let Some(task) = governed::task_of(state, asked.fields.plan_id)
+    {
+        governed::is_free(state, task)?;
+    }
     let mut fields = asked.fields.clone();
     fill_in(kind, &mut fields);
     fields.steps = step::numbered(&fields.steps, None)?;

@@ -2,8 +2,8 @@
 
 use crate::machine::coordinator::is_coordinator;
 use crate::machine::state::State;
+use crate::model::knowledge::records::kind::RecordId;
 use crate::model::knowledge::records::record::Record;
-use crate::model::runs::task;
 use crate::protocol::refusal::Refusal;
 use crate::registry::rule::Rule;
 use crate::values::name::AgentName;
@@ -46,16 +46,19 @@ pub(crate) fn may_plan(
     leaves_alone(state, own)
 }
 
-/// Refuses to give out a task that a run has not approved yet, or that a workspace is bound to.
+/// The task that an assignment is about, if a run has taken it.
+pub(crate) fn task_of(state: &State, plan: Option<RecordId>) -> Option<&Record> {
+    let own = state.memory.record(plan?)?;
+    state.is_governed(own).then_some(own)
+}
+
+/// Refuses to give out a task that a workspace is bound to, or that a run has taken: its coordinator
+/// binds a workspace to it.
 pub(crate) fn is_free(state: &State, own: &Record) -> Result<(), Refusal> {
     if let Some((id, known)) = state.live_attempt(own) {
         let agent = known.agent.as_ref().map(AgentName::as_str).unwrap_or_default();
         let message = format!("{} is assigned to {agent} (workspace {id})", own.id);
         return Err(Refusal::denied(Rule::PlanTaken, message));
     }
-    if own.task_state() == Some(task::State::Draft) && state.is_governed(own) {
-        let message = format!("{} is a draft of the run and not approved yet", own.id);
-        return Err(Refusal::denied(Rule::PlanTaken, message));
-    }
-    Ok(())
+    leaves_alone(state, own)
 }

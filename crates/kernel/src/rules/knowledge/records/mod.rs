@@ -43,6 +43,7 @@ use crate::registry::rule::Rule;
 use crate::rules::idempotency;
 use crate::rules::idempotency::Asked;
 use crate::rules::leasing::lease::using::renew_used;
+use crate::rules::runs::attempt;
 use crate::values::idempotency::Mark;
 use crate::values::label::Label;
 use crate::values::principal::{Caller, Principal};
@@ -274,6 +275,7 @@ fn record(
 ) -> Result<MemoryReply, DecisionError> {
     let effects = effects_of(own(&event)?).to_vec();
     let session = claims::session(tx, caller, &effects)?;
+    let before = tx.state().seq();
     tx.clear_cause();
     tx.note(None, caller.principal.clone().into(), event)?;
     let last = tx.entries().last().ok_or(ApplyError::Unknown("the record"))?;
@@ -281,6 +283,7 @@ fn record(
     let reply = reply.ok_or(ApplyError::Unknown("the record"))?;
     let cause = tx.entries().last().map(|entry| entry.id.clone());
     claims::carry_out(tx, &caller.principal, session.as_ref(), &effects)?;
+    attempt::open::bring_all(tx, caller, before)?;
     renew_used(tx, caller, cause)?;
     Ok(reply)
 }

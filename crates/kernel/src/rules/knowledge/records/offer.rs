@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use crate::machine::coordinator::is_coordinator;
 use crate::machine::state::State;
 use crate::machine::transaction::{DecisionError, Transaction};
 use crate::model::knowledge::records::create::Create;
@@ -11,7 +12,7 @@ use crate::model::knowledge::records::effect::Effect;
 use crate::model::knowledge::records::field::{Cover, Fields};
 use crate::model::knowledge::records::kind::{Kind, RecordId};
 use crate::model::knowledge::records::record::{Body, Provenance, Record};
-use crate::model::knowledge::records::view::MemoryReply;
+use crate::model::knowledge::records::view::{LaneReply, MemoryReply, OfferedReply};
 use crate::model::knowledge::records::vocabulary::{Action, Status};
 use crate::model::leasing::lease::surfaces::Surfaces;
 use crate::protocol::event::{Event, Stamped};
@@ -21,6 +22,7 @@ use crate::registry::rule::Rule;
 use crate::rules::identity::agent;
 use crate::rules::knowledge::records::{bad_field, create, effect, governed, put, record};
 use crate::rules::leasing::collisions::{collisions, collisions_where};
+use crate::rules::runs::attempt::orders;
 use crate::surfaces::Surface;
 use crate::values::id::LeaseId;
 use crate::values::idempotency::Mark;
@@ -61,9 +63,61 @@ pub(crate) fn decide(
     args: &Offer,
     mark: Option<Mark>,
 ) -> Result<MemoryReply, DecisionError> {
+    let is_governed = |lane: &Lane| governed::task_of(tx.state(), lane.fields.plan_id).is_some();
+    if is_coordinator(tx.state(), &caller.principal) && args.lanes.iter().any(is_governed) {
+        return in_run(tx, caller, args);
+    }
     let session = create::session_of(tx, caller)?;
     let body = plan(tx.state(), &caller.principal, args)?;
     record(tx, caller, Event::MemoryOffered(Box::new(Offered { request: mark, session, ..body })))
+}
+
+/// Offers tasks of the current run: a workspace is bound to each.
+fn in_run(
+    tx: &mut Transaction<'_>,
+    caller: &Caller,
+    args: &Offer,
+) -> Result<MemoryReply, DecisionError> {
+    let mut offers = Vec::new();
+    for lane in args.lanes.iter() {
+        let surfaces = lane.surfaces.as_ref();
+        let own = bind(tx, caller, &lane.fields, surfaces)?;
+        let (agent, claim) = (own.fields.agent.clone(), own.fields.claim.map(RecordId::claim));
+        offers.push(LaneReply { agent, assignment: own.id, claim, message: None });
+    }
+    Ok(MemoryReply::Offered(OfferedReply { offers }))
+}
+
+/// Binds a workspace of the current run to the task of an assignment that its coordinator makes, and
+/// returns the assignment. One that is offered to the agent already is returned as it is.
+pub(crate) fn bind(
+    tx: &mut Transaction<'_>,
+    caller: &Caller,
+    fields: &Fields,
+    surfaces: Option<&Surfaces>,
+) -> Result<Arc<Record>, DecisionError> {
+    let Some(agent) = fields.agent.clone() else {
+        return Err(bad_field("an offer needs the field `agent`").into());
+    };
+    let Some(plan) = governed::task_of(tx.state(), fields.plan_id) else {
+        let message = "tasks of a run and others are offered one after the other";
+        return Err(bad_field(message).into());
+    };
+    let task = plan.task_id();
+    let offered = offered_to(tx.state(), plan, &agent);
+    if let Some(own) = offered {
+        return Ok(own);
+    }
+    let authority = surfaces.map(|surfaces| surfaces.as_slice().to_vec());
+    let id = orders::offer(tx, caller, (agent, task), authority)?;
+    let own = tx.state().assignment_of(&id).cloned();
+    Ok(own.ok_or(ApplyError::Unknown("the assignment"))?)
+}
+
+/// The live assignment of a task to an agent.
+fn offered_to(state: &State, plan: &Record, agent: &AgentName) -> Option<Arc<Record>> {
+    let mut live = state.memory.at_work_on(plan.id).filter_map(|id| state.memory.records.get(&id));
+    live.find(|own| own.agent() == Some(agent)).cloned()
 }
 
 /// Plans an offer, or refuses it.
@@ -82,6 +136,9 @@ pub(crate) fn plan(state: &State, who: &Principal, asked: &Offer) -> Result<Offe
         let agent =
             fields.agent.as_ref().ok_or_else(|| bad_field("an offer needs the field `agent`"))?;
         may_get(state, agent, fields.plan_id, None)?;
+        if let Some(plan) = fields.plan_id {
+            not_held(state, plan, &[who, &Principal::Agent(agent.clone())])?;
+        }
         apart(&asked.lanes[..at], agent, lane)?;
         let claimed = claimed(state, who, agent, lane)?;
         let claim = claimed.begins.then(|| {
@@ -141,6 +198,18 @@ pub(crate) fn may_get(
     let Some(other) = other else { return Ok(()) };
     let whose = other.agent().map(ToString::to_string).unwrap_or_default();
     let message = format!("{plan} is assigned to {whose} ({})", other.id);
+    Err(Refusal::denied(Rule::PlanTaken, message))
+}
+
+/// Refuses a task that somebody else has claimed files for: they work on it.
+pub(crate) fn not_held(
+    state: &State,
+    plan: RecordId,
+    except: &[&Principal],
+) -> Result<(), Refusal> {
+    let mut held = state.leases_for(&plan.to_string());
+    let Some(lease) = held.find(|lease| !except.contains(&&lease.holder)) else { return Ok(()) };
+    let message = format!("{plan} is worked on by {}", lease.holder);
     Err(Refusal::denied(Rule::PlanTaken, message))
 }
 

@@ -72,6 +72,8 @@ pub(crate) fn decide(
     }
     let all = state.memory.newest(Kind::Assignment, Some(true));
     let looked_at = |own: &&Record| args.looked_at.as_ref().is_none_or(|ids| ids.contains(&own.id));
+    // A run has time-outs of its own.
+    let all = all.filter(|own| !state.is_governed_attempt(own));
     let own = all.filter(looked_at).filter(|own| may_write(state, &caller.principal, own).is_ok());
     let due = own.filter_map(|own| judge(own, signs.get(&own.id).copied(), now));
     let mut moved: Vec<Swept> = due.take(SWEPT_MAX + 1).collect();

@@ -19,6 +19,7 @@ use crate::rules::knowledge::records::{
     assign, bad_field, change, create, effect, expect, governed, keyed, lease_transfer, offer, put,
     record,
 };
+use crate::rules::runs::attempt;
 use crate::values::content::Blob;
 use crate::values::idempotency::Mark;
 use crate::values::label::Label;
@@ -39,6 +40,9 @@ pub(crate) fn decide(
     // With another agent it is not a heartbeat.
     if to == own.status && own.id.kind == Kind::Assignment && args.agent.is_none() {
         return assign::beat(tx, caller, &own, mark);
+    }
+    if own.id.kind == Kind::Assignment && tx.state().is_governed_attempt(&own) {
+        return attempt::orders::carry_out(tx, caller, &own, to, args);
     }
     let body = plan(tx.state(), &caller.principal, args)?;
     record(tx, caller, Event::MemoryMoved(Box::new(Moved { request: mark, ..body })))
@@ -94,7 +98,7 @@ pub(crate) fn plan(state: &State, who: &Principal, asked: &Move) -> Result<Moved
     })
 }
 
-fn no_way(own: &Record, to: Status) -> Refusal {
+pub(crate) fn no_way(own: &Record, to: Status) -> Refusal {
     let ways = own.table().ways_from(own.word());
     let end = if ways.is_empty() { ", where it ends" } else { "" };
     let message = format!("{} is {}{end}; it cannot become {to}", own.id, own.word());

@@ -108,6 +108,7 @@ pub(crate) fn decide_finish(
 ) -> Result<Reply, DecisionError> {
     tx.project()?;
     let lease = lease::held_by_caller(tx, caller, &args.lease, args.epoch)?;
+    lease::can_be_released(tx.state(), &args.lease, &lease)?;
     let claim = LeaseView::of(&args.lease, &lease);
     let mut side_effects = match (plan_of(&lease), args.plan_status) {
         (Some(plan), Some(status)) => pass_on(tx, caller, &lease, plan, status)?,

@@ -25,6 +25,7 @@ use crate::rules::idempotency::{Asked, keep, look_up};
 use crate::rules::identity::agent;
 use crate::rules::leasing::collisions::collisions;
 use crate::rules::leasing::session;
+use crate::rules::runs::attempt;
 use crate::values::id::{IdKind, LeaseId, WorkspaceId};
 use crate::values::principal::{Actor, Caller, Principal};
 use crate::values::stream::Stream;
@@ -248,6 +249,7 @@ pub(crate) fn decide_release(
     release: &Release,
 ) -> Result<Reply, DecisionError> {
     let lease = held_by_caller(tx, caller, &release.lease, release.epoch)?;
+    can_be_released(tx.state(), &release.lease, &lease)?;
     let reply = tx.lease_reply(&release.lease)?;
     let event = released(&release.lease, &lease, ReleaseCause::Released);
     tx.emit(about(&lease, caller.principal.clone().into(), false, event))?;
@@ -261,6 +263,23 @@ pub(crate) fn released(id: &LeaseId, lease: &Lease, cause: ReleaseCause) -> Even
         holder: lease.holder.clone(),
         lease: id.clone(),
     })
+}
+
+/// Whether a lease is the authority of a workspace that has not ended.
+fn is_authority(state: &State, lease: &Lease) -> bool {
+    let known = lease.workspace.as_ref().and_then(|id| state.workspaces.get(id));
+    known.is_some_and(|known| !known.status.is_terminal())
+}
+
+/// Refuses to release the authority of a workspace, which ends with the workspace.
+pub(crate) fn can_be_released(state: &State, id: &LeaseId, lease: &Lease) -> Result<(), Refusal> {
+    match &lease.workspace {
+        Some(workspace) if is_authority(state, lease) => {
+            let message = format!("lease {id} is the authority of workspace {workspace}");
+            Err(Refusal::denied(Rule::AuthorityLease, message))
+        }
+        _ => Ok(()),
+    }
 }
 
 pub(crate) fn decide_force(
@@ -308,6 +327,10 @@ pub(crate) fn on_deadline(tx: &mut Transaction<'_>, id: &LeaseId) -> Result<(), 
     let Some(lease) = tx.state().leases.get(id).cloned() else {
         return Ok(());
     };
+    if is_authority(tx.state(), &lease) {
+        let event = using::renewed(tx.now(), id, &lease, lease.ttl);
+        return tx.emit(about(&lease, Actor::Protocol, true, event));
+    }
     let event = Event::LeaseExpired(Expired {
         epoch: lease.epoch,
         expires_at: lease.expires_at,
@@ -346,6 +369,8 @@ pub(crate) fn apply_opened(
     state.insert_lease(opened.lease.clone(), lease)?;
     if let Some(workspace) = &workspace {
         session::hold_until(state, workspace, opened.expires_at);
+        let terms = (opened.epoch, &opened.surfaces, opened.ttl_s);
+        attempt::follow_lease(state, entry, workspace, terms)?;
     }
     if let (Some(mark), Some(lease)) = (&opened.request, state.leases.get(&opened.lease)) {
         let reply = MemoryReply::Lease(Box::new(LeaseView::of(&opened.lease, lease)));

@@ -49,7 +49,7 @@ pub(crate) fn renew(
     Ok(())
 }
 
-fn renewed(now: Timestamp, id: &LeaseId, lease: &Lease, ttl: Ttl) -> Event {
+pub(crate) fn renewed(now: Timestamp, id: &LeaseId, lease: &Lease, ttl: Ttl) -> Event {
     let (epoch, expires_at) = (lease.epoch, now.after(ttl.span()));
     Event::LeaseRenewed(Renewed { epoch, expires_at, lease: id.clone(), ttl_s: ttl })
 }

@@ -15,7 +15,9 @@ use crate::registry::apply_error::ApplyError;
 use crate::registry::rule::Rule;
 use crate::rules::runs::approvals::gate;
 use crate::rules::runs::approvals::gate::{Stop, Way};
-use crate::rules::runs::integration::{finish, integrator, open_conflict, reply, salvage};
+use crate::rules::runs::integration::{
+    finish, integrator, open_conflict, reply, salvage, to_merge,
+};
 use crate::rules::runs::workspace;
 use crate::rules::runs::workspace::change;
 use crate::rules::runs::workspace::change::Change;
@@ -33,21 +35,47 @@ const RESOURCES_MAX: usize = 256;
 pub(crate) fn overlap(
     state: &State,
     target: &WorkspaceId,
-    checkpoint: &CheckpointId,
+    files: &[File],
 ) -> Result<Vec<ConflictArg>, Refusal> {
     let known = workspace::get(state, target)?;
-    let Some(checkpoint) = state.checkpoints.get(checkpoint) else { return Ok(Vec::new()) };
     let other = |file: &&File| {
         known.merged.get(&file.path).is_some_and(|merged| merged.content != file.content)
     };
-    let paths = checkpoint.files.iter().filter(other).map(|file| Text::lossy(file.path.as_str()));
+    let met = files.iter().filter(other);
+    Ok(over(met, "an earlier merge left these files with other content"))
+}
+
+/// The conflict over files that others merged after the work began, and that this merge would
+/// replace with what the workspace made of their older content, if any. A result that is neither is
+/// one that somebody made of both.
+pub(crate) fn overwritten(
+    state: &State,
+    (source, target): (&WorkspaceId, &WorkspaceId),
+    checkpoint: &CheckpointId,
+    files: &[File],
+) -> Result<Vec<ConflictArg>, Refusal> {
+    let began = workspace::get(state, source)?.charter.created_at;
+    let known = workspace::get(state, target)?;
+    let made = to_merge(state, source, checkpoint, None);
+    let lost = |file: &&File| {
+        let is_newer = known.merged.get(&file.path).is_some_and(|merged| {
+            merged.at > began && merged.from != *source && merged.content != file.content
+        });
+        let mut as_made = made.iter().filter(|own| own.path == file.path);
+        is_newer && as_made.any(|own| own.content == file.content)
+    };
+    let met = files.iter().filter(lost);
+    Ok(over(met, "these files were merged by others after this work began"))
+}
+
+fn over<'f>(files: impl Iterator<Item = &'f File>, why: &str) -> Vec<ConflictArg> {
+    let paths = files.map(|file| Text::lossy(file.path.as_str()));
     let resources: Vec<_> = paths.take(RESOURCES_MAX).collect();
     if resources.is_empty() {
-        return Ok(Vec::new());
+        return Vec::new();
     }
-    let kind = ConflictType::ContentOverlap;
-    let description = Text::lossy("an earlier merge left these files with other content");
-    Ok(vec![ConflictArg { description, resources, kind }])
+    let (kind, description) = (ConflictType::ContentOverlap, Text::lossy(why));
+    vec![ConflictArg { description, resources, kind }]
 }
 
 /// Checks whether conflicts may be reported with this merge strategy. Only an evaluated merge can
@@ -230,13 +258,12 @@ pub(crate) fn given_up(
 pub(crate) fn apply_detected(state: &mut State, detected: &Detected) -> Result<(), ApplyError> {
     let open = state.integrations.get_mut(&detected.workspace_id);
     let open = open.ok_or(ApplyError::Unknown("the integration"))?;
-    let noticed = match open.strategy {
-        Strategy::Evaluated => true,
-        Strategy::Layered => detected.conflict_type == ConflictType::ContentOverlap,
-        Strategy::Direct => false,
-    };
-    let breach = detected.conflict_type == ConflictType::ConstraintBreach;
-    if !(noticed || breach) || open.mode() != detected.mode {
+    let found = matches!(
+        detected.conflict_type,
+        ConflictType::ContentOverlap | ConflictType::ConstraintBreach
+    );
+    let noticed = open.strategy == Strategy::Evaluated || found;
+    if !noticed || open.mode() != detected.mode {
         return Err(ApplyError::Mismatch("the merge it stops"));
     }
     open.conflicts.push(OpenConflict {

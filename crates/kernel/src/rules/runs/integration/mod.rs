@@ -3,13 +3,15 @@
 //! Nothing merges by itself. Once a workspace is done, the coordinator (or the delegate above it)
 //! accepts its newest final checkpoint, has the work revised, or rejects it. Accepted work is
 //! merged into the parent: a map from path to content. `direct` copies, `layered` copies and
-//! reports files that earlier merges left with other content, `evaluated` takes the result the
-//! coordinator made of both. A conflict stops the merge until it is resolved; one found by the
-//! project's checks stops a merge of any strategy. [`salvage`] is for failed work.
+//! reports every file that earlier merges left with other content, `evaluated` takes the result the
+//! coordinator made of both. No strategy overwrites what was merged after the work began: that is a
+//! conflict. A conflict stops the merge until it is resolved; one found by the project's checks
+//! stops a merge of any strategy. [`salvage`] is for failed work.
 
 pub mod conflict;
 pub mod salvage;
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use crate::machine::state::State;
@@ -17,11 +19,11 @@ use crate::machine::transaction::{DecisionError, Transaction};
 use crate::model::runs::approvals::GateType;
 use crate::model::runs::approvals::request::Request;
 use crate::model::runs::file;
-use crate::model::runs::file::File;
+use crate::model::runs::file::{File, FilePath};
 use crate::model::runs::integration::conflict::OpenConflict;
 use crate::model::runs::signal::SignalType;
 use crate::model::runs::workspace::{Initiator, MergedFile, Status, Trigger, edges};
-use crate::protocol::event::Event;
+use crate::protocol::event::{Event, Stamped};
 use crate::protocol::refusal::Refusal;
 use crate::protocol::reply::Reply;
 use crate::registry::apply_error::ApplyError;
@@ -30,10 +32,11 @@ use crate::rules::runs::approvals::gate;
 use crate::rules::runs::approvals::gate::{Stop, Way};
 use crate::rules::runs::signal::Saying;
 use crate::rules::runs::task::follow;
+use crate::rules::runs::workspace::authority;
 use crate::rules::runs::workspace::change;
 use crate::rules::runs::workspace::change::Change;
 use crate::rules::runs::{signal, workspace};
-use crate::values::id::{ConflictId, WorkspaceId};
+use crate::values::id::{CheckpointId, ConflictId, WorkspaceId};
 use crate::values::principal::{Actor, Caller};
 
 pub use crate::model::runs::integration::*;
@@ -114,6 +117,8 @@ fn accept(
     let strategy = decide.strategy.unwrap_or_default();
     conflict::sound(&decide.conflicts, strategy)?;
     let merged = evaluated_result(decide, strategy)?;
+    let files = to_merge(tx.state(), id, &checkpoint, merged.as_deref());
+    authority::free(tx.state(), id, &files, Some(&caller.principal))?;
     let stop = Stop {
         kind: GateType::Integration,
         subject: id.into(),
@@ -141,8 +146,10 @@ fn accept(
     way.note(tx)?;
     signal::tell_parent(tx, &target, Saying::plain(SignalType::Integrate, id.into()))?;
     let mut conflicts = match strategy {
-        Strategy::Layered => conflict::overlap(tx.state(), &target, &checkpoint)?,
-        Strategy::Direct | Strategy::Evaluated => Vec::new(),
+        Strategy::Layered => conflict::overlap(tx.state(), &target, &files)?,
+        Strategy::Direct | Strategy::Evaluated => {
+            conflict::overwritten(tx.state(), (id, &target), &checkpoint, &files)?
+        }
     };
     conflicts.extend(decide.conflicts.iter().cloned());
     if conflicts.is_empty() {
@@ -151,6 +158,24 @@ fn accept(
         conflict::detected(tx, id, conflicts, initiator)?;
     }
     reply(tx, id)
+}
+
+/// The files that merging a workspace writes: those merged into it from below, those of its
+/// checkpoint, and those the coordinator gives, where a later one replaces an earlier one. Nothing is
+/// dropped by omission.
+pub(crate) fn to_merge(
+    state: &State,
+    source: &WorkspaceId,
+    checkpoint: &CheckpointId,
+    given: Option<&[File]>,
+) -> Vec<File> {
+    let below = state.workspaces.get(source).into_iter().flat_map(|known| known.merged.iter());
+    let below = below.map(|(path, own)| File { content: own.content.clone(), path: path.clone() });
+    let made = state.checkpoints.get(checkpoint);
+    let made = made.into_iter().flat_map(|made| made.files.iter().cloned());
+    let all = below.chain(made).chain(given.into_iter().flatten().cloned());
+    let last: BTreeMap<FilePath, File> = all.map(|file| (file.path.clone(), file)).collect();
+    last.into_values().collect()
 }
 
 fn evaluated_result(decide: &Decide, strategy: Strategy) -> Result<Option<Vec<File>>, Refusal> {
@@ -298,24 +323,30 @@ fn close(
     }
 }
 
-pub(crate) fn apply_completed(state: &mut State, completed: &Completed) -> Result<(), ApplyError> {
+pub(crate) fn apply_completed(
+    state: &mut State,
+    entry: &Stamped,
+    completed: &Completed,
+) -> Result<(), ApplyError> {
     let open = close(state, completed.mode, &completed.source, &completed.target)?;
     if !open.conflicts.is_empty() || open.strategy != completed.strategy {
         return Err(ApplyError::Mismatch("the integration"));
     }
-    let checkpoint = state.checkpoints.get(&open.checkpoint);
-    let checkpoint = checkpoint.ok_or(ApplyError::Unknown("the checkpoint"))?.clone();
-    // Files given by the coordinator override those of the checkpoint; files that are not given
-    // come from the checkpoint, so that none is dropped by omission. For a salvage only the files
-    // given are merged.
-    let whole = open.mode() == Mode::Normal;
-    let made: &[File] = if whole { &checkpoint.files } else { &[] };
-    let files = made.iter().chain(open.merged.iter().flatten());
+    if !state.checkpoints.contains_key(&open.checkpoint) {
+        return Err(ApplyError::Unknown("the checkpoint"));
+    }
+    // Of a salvage only the files given are merged.
+    let files = match open.mode() {
+        Mode::Normal => {
+            to_merge(state, &completed.source, &open.checkpoint, open.merged.as_deref())
+        }
+        Mode::Salvage => open.merged.unwrap_or_default(),
+    };
     let known = state.workspaces.get_mut(&completed.target);
     let target = Arc::make_mut(known.ok_or(ApplyError::Unknown("the parent"))?);
-    for file in files {
-        let merged = MergedFile { content: file.content.clone(), from: completed.source.clone() };
-        target.merged.insert(file.path.clone(), merged);
+    for File { content, path } in files {
+        let merged = MergedFile { content, from: completed.source.clone(), at: entry.at };
+        target.merged.insert(path, merged);
     }
     Ok(())
 }

@@ -26,6 +26,7 @@ use crate::rules::runs::approvals::gate;
 use crate::rules::runs::approvals::gate::{Stop, Way};
 use crate::rules::runs::integration::{busy, conflict, finish, integrator, reply};
 use crate::rules::runs::signal::Saying;
+use crate::rules::runs::workspace::authority;
 use crate::rules::runs::{signal, workspace};
 use crate::values::id::{CheckpointId, WorkspaceId};
 use crate::values::principal::{Actor, Caller};
@@ -61,6 +62,7 @@ pub(crate) fn decide_salvage(
     conflict::sound(&salvage.conflicts, Strategy::Evaluated)?;
     let merged = file::stored(&salvage.merged);
     let merged = merged.map_err(|error| Refusal::denied(Rule::MergeSound, error.to_string()))?;
+    authority::free(tx.state(), id, &merged, Some(&caller.principal))?;
     let stop = Stop {
         kind: GateType::Integration,
         subject: id.into(),
@@ -73,9 +75,9 @@ pub(crate) fn decide_salvage(
         return tx.gate_reply(gate);
     }
     let event = Event::IntegrationStarted(Started {
-        checkpoint_ref: checkpoint,
+        checkpoint_ref: checkpoint.clone(),
         confidence: Some(CONFIDENCE),
-        merged: Some(merged),
+        merged: Some(merged.clone()),
         mode: Mode::Salvage,
         owner: source.owner.clone(),
         reason: salvage.reason.clone(),
@@ -87,10 +89,12 @@ pub(crate) fn decide_salvage(
     tx.note(Some(&target), actor, event)?;
     way.note(tx)?;
     signal::tell_parent(tx, &target, Saying::plain(SignalType::Integrate, id.into()))?;
-    if salvage.conflicts.is_empty() {
+    let mut conflicts = conflict::overwritten(tx.state(), (id, &target), &checkpoint, &merged)?;
+    conflicts.extend(salvage.conflicts.iter().cloned());
+    if conflicts.is_empty() {
         finish(tx, id, initiator, Outcome::Success)?;
     } else {
-        conflict::detected(tx, id, salvage.conflicts.clone(), initiator)?;
+        conflict::detected(tx, id, conflicts, initiator)?;
     }
     reply(tx, id)
 }

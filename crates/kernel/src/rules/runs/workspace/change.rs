@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use crate::machine::state::{Deadline, State};
 use crate::machine::transaction::Transaction;
+use crate::model::leasing::lease::ReleaseCause;
 use crate::model::runs::signal::SignalType;
 use crate::model::runs::workspace::reparent::ReparentReason;
 use crate::model::runs::workspace::{Initiator, Status, Trigger, Workspace, edges};
@@ -15,8 +16,8 @@ use crate::protocol::event::{Event, Stamped};
 use crate::registry::apply_error::ApplyError;
 use crate::rules::runs::signal::Saying;
 use crate::rules::runs::task::follow;
-use crate::rules::runs::workspace::{migrate, reparent, terminate};
-use crate::rules::runs::{envelope, signal};
+use crate::rules::runs::workspace::{authority, migrate, reparent, terminate};
+use crate::rules::runs::{attempt, envelope, signal};
 use crate::values::id::WorkspaceId;
 use crate::values::principal::Actor;
 use crate::values::text::Text;
@@ -89,7 +90,13 @@ fn record(tx: &mut Transaction<'_>, id: &WorkspaceId, change: Change) -> Result<
         trigger: change.trigger,
         workspace_id: id.clone(),
     });
-    tx.note(Some(id), change.actor, event)
+    let to = change.to;
+    tx.note(Some(id), change.actor, event)?;
+    match to {
+        Status::Suspended => authority::close(tx, id, ReleaseCause::Suspended),
+        to if to.is_terminal() => authority::close(tx, id, ReleaseCause::WorkOver),
+        _ => Ok(()),
+    }
 }
 
 /// Fails a workspace and, in the same commit, its descendants of the same owner. Those of other
@@ -245,7 +252,7 @@ pub(crate) fn apply_state_changed(
         forget_the_ended(state, id, agent.as_ref(), entry.at);
         state.note_warm(id, entry.at);
     }
-    Ok(())
+    attempt::follow(state, entry, id)
 }
 
 /// Removes an ended workspace from the indexes: its rights and those to it, its agent's binding,
@@ -256,7 +263,12 @@ fn forget_the_ended(
     agent: Option<&crate::values::name::AgentName>,
     at: Timestamp,
 ) {
-    state.live -= 1;
+    let outside = state.workspaces.get(id).is_some_and(|w| state.is_standing(&w.charter.root));
+    if outside {
+        state.live_outside -= 1;
+    } else {
+        state.live -= 1;
+    }
     state.forget_use(id, at);
     if let Some(agent) = agent {
         state.bound.remove(&(agent.clone(), id.clone()));

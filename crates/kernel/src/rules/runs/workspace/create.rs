@@ -24,12 +24,14 @@ use crate::protocol::reply::Reply;
 use crate::registry::apply_error::ApplyError;
 use crate::registry::rule::Rule;
 use crate::rules::identity::user;
+use crate::rules::knowledge::records::offer;
 use crate::rules::runs::admission::Need;
 use crate::rules::runs::approvals::gate;
 use crate::rules::runs::approvals::gate::{Stop, Way};
 use crate::rules::runs::task::follow;
-use crate::rules::runs::workspace::{draw, sight};
-use crate::rules::runs::{admission, envelope, task, workspace};
+use crate::rules::runs::workspace::authority::Wanted;
+use crate::rules::runs::workspace::{authority, draw, sight};
+use crate::rules::runs::{admission, attempt, envelope, task, workspace};
 use crate::values::content::Blob;
 use crate::values::id::{EnvelopeId, GateId, IdKind, WorkspaceId};
 use crate::values::name::AgentName;
@@ -108,8 +110,10 @@ pub(crate) fn make(
     let originator = originator_of(state, parent, &caller.principal, create.caused_by.as_ref());
     let owner = create.owner.clone().map_or(parent.owner.clone(), Party::User);
     let authority = create.authority.clone().unwrap_or_else(|| parent.charter.authority.clone());
+    let assignment = (plan.base == Base::Worker).then(|| attempt::next(state));
     let created = Created {
         agent: Some(create.agent.clone()),
+        assignment,
         authority_set: authority,
         budget: create.budget.clone(),
         caused_by: create.caused_by.clone(),
@@ -137,6 +141,7 @@ pub(crate) fn make(
     let actor = tx.actor(caller);
     tx.begin_in(&id, actor, Event::WorkspaceCreated(created))?;
     crate::rules::runs::right::grant_at_creation(tx, &parent_id, &id, plan.base)?;
+    authority::open(tx, &caller.principal, &id)?;
     if let Some(task) = &create.task {
         follow::on_assigned(tx, task, &id)?;
     }
@@ -262,10 +267,22 @@ fn check(
     }
     check_resources(state, create)?;
     check_containment(state, create, parent_id, parent)?;
+    if base == Base::Worker {
+        state.memory.room().map_err(|no| reject(RejectReason::CapacityExhausted, no))?;
+    }
+    let authority = create.authority.as_deref().unwrap_or(&parent.charter.authority);
+    let wanted = Wanted { id: None, parent: parent_id, agent: &create.agent, authority };
+    authority::check(state, &caller.principal, &wanted)
+        .map_err(|held| reject(RejectReason::AuthorityHeld, held))?;
     draw::may_have(parent, &create.budget, now)
         .map_err(|no| reject(RejectReason::Containment, no))?;
     let task = create.task.as_ref().map(|id| task::bindable(state, id)).transpose();
     let task = task.map_err(|no| reject(RejectReason::InvalidBinding, no))?;
+    if let Some(plan) = task.as_ref().and_then(|task| state.task_record(&task.id)) {
+        let agent = Principal::Agent(create.agent.clone());
+        offer::not_held(state, plan.id, &[&caller.principal, &agent])
+            .map_err(|no| reject(RejectReason::InvalidBinding, no))?;
+    }
     let priority =
         create.priority.or_else(|| task.as_ref().map(|task| task.priority.of_workspace()));
     let structure =
@@ -396,6 +413,7 @@ pub(crate) fn apply_created(
             }
             parent.charter.root.clone()
         }
+        (None, None) if state.is_standing(id) => id.clone(),
         _ => return Err(ApplyError::Mismatch("the root of the run")),
     };
     let workspace = Workspace {
@@ -403,9 +421,14 @@ pub(crate) fn apply_created(
         agent: created.agent.clone(),
         owner: created.owner.clone(),
         parent: created.parent.clone(),
-        status: Status::Idle,
+        status: if created.parent.is_none() && created.run.is_none() {
+            Status::Active
+        } else {
+            Status::Idle
+        },
         since: entry.at,
         ready: false,
+        started: false,
         interrupted: None,
         visibility: created.visibility_set.clone(),
         termination: None,
@@ -428,7 +451,8 @@ pub(crate) fn apply_created(
         memory: imbl::OrdMap::new(),
         merged: imbl::OrdMap::new(),
     };
-    if let Some(agent) = &created.agent {
+    // Work outside runs takes nobody's sight of the rest away.
+    if let Some(agent) = created.agent.as_ref().filter(|_| !state.is_open_attempt(&workspace)) {
         state.give_part(agent);
     }
     if let Some(parent) = &created.parent {
@@ -436,7 +460,7 @@ pub(crate) fn apply_created(
         draw::on_created(state, parent, &created.budget);
     }
     state.insert_live(id, workspace);
-    Ok(())
+    attempt::apply_created(state, entry, created)
 }
 
 fn charter(entry: &Stamped, created: &Created, root: WorkspaceId) -> Charter {
@@ -454,6 +478,7 @@ fn charter(entry: &Stamped, created: &Created, root: WorkspaceId) -> Charter {
         directive: created.directive.clone(),
         context: created.context.clone(),
         task: created.task_ref.clone(),
+        assignment: created.assignment,
         timeout: created.timeout_s,
         idle_timeout: created.idle_timeout_s,
         created_at: entry.at,
@@ -469,7 +494,11 @@ impl State {
             self.groups.insert((root, group.clone(), at, id.clone()));
         }
         if !workspace.status.is_terminal() {
-            self.live += 1;
+            if self.is_standing(&workspace.charter.root) {
+                self.live_outside += 1;
+            } else {
+                self.live += 1;
+            }
             self.limited += usize::from(!workspace.budget.is_empty());
             self.context = self.context.saturating_add(workspace.meter.context);
             if workspace.pulse.silent > 0 {

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use crate::machine::state::State;
 use crate::machine::transaction::{DecisionError, Transaction};
+use crate::model::runs::file::File;
 use crate::model::runs::workspace::meter::Amount;
 use crate::model::runs::workspace::{MEMORY_FILES_MAX, Status, edges};
 use crate::protocol::event::Event;
@@ -12,7 +13,7 @@ use crate::protocol::reply::Reply;
 use crate::registry::apply_error::ApplyError;
 use crate::registry::rule::Rule;
 use crate::rules::runs::workspace;
-use crate::rules::runs::workspace::sight;
+use crate::rules::runs::workspace::{authority, sight};
 use crate::values::principal::Caller;
 
 pub use crate::model::runs::workspace::memory::*;
@@ -34,6 +35,8 @@ pub(crate) fn decide_write(
         let own = workspace.charter.authority.iter().map(ToString::to_string);
         return Err(Refusal::denied(Rule::Authority, message).allowing(own).into());
     }
+    let file = File { content: None, path: write.path.clone() };
+    authority::free(tx.state(), &id, std::slice::from_ref(&file), None)?;
     if workspace.memory.len() >= MEMORY_FILES_MAX && !workspace.memory.contains_key(&write.path) {
         let message = format!("the working memory of {id} holds {MEMORY_FILES_MAX} files");
         return Err(Refusal::denied(Rule::Limits, message).into());

@@ -18,6 +18,7 @@
 
 pub mod abort;
 pub mod account;
+pub(crate) mod authority;
 pub mod budget;
 pub mod change;
 pub mod create;
@@ -83,9 +84,16 @@ pub(crate) fn initiator(principal: &Principal) -> Initiator {
 }
 
 /// Whether a caller commands a workspace: the coordinator commands all, a delegate its descendants
-/// while its own workspace is neither suspended, migrating nor done.
+/// while its own workspace is neither suspended, migrating nor done. Attempts outside runs are
+/// commanded by whoever dispatched them.
 pub(crate) fn commands(state: &State, caller: &Caller, target: &WorkspaceId) -> bool {
-    is_coordinator(state, &caller.principal) || delegate_above(state, caller, target).is_some()
+    match state.workspaces.get(target).filter(|known| state.is_open_attempt(known)) {
+        Some(open) => state.is_dispatched_by(open, &caller.principal),
+        None => {
+            is_coordinator(state, &caller.principal)
+                || delegate_above(state, caller, target).is_some()
+        }
+    }
 }
 
 /// The workspace from which a caller commands another one: the root, or a delegate's own.

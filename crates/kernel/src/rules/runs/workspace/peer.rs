@@ -9,7 +9,7 @@ use crate::machine::state::State;
 use crate::machine::transaction::{DecisionError, Transaction};
 use crate::model::leasing::session::{EndCause, Session};
 use crate::model::runs::workspace::budget::Budget;
-use crate::model::runs::workspace::view::{PeerState, PeerView, WorkspaceView};
+use crate::model::runs::workspace::view::{PeerState, PeerView, Place, WorkspaceView};
 use crate::model::runs::workspace::{Initiator, Party, Priority, Status, Trigger};
 use crate::protocol::refusal::Refusal;
 use crate::protocol::reply::Reply;
@@ -46,7 +46,11 @@ fn last_activity(state: &State, session: &Session) -> Timestamp {
 
 impl WorkspaceView {
     /// A workspace outside runs that is led by the system.
-    fn outside_runs(id: &WorkspaceId, role: RoleName, created_at: Timestamp) -> Self {
+    fn outside_runs(
+        id: &WorkspaceId,
+        (role, place): (RoleName, Place),
+        created_at: Timestamp,
+    ) -> Self {
         WorkspaceView {
             workspace: id.clone(),
             parent: None,
@@ -70,6 +74,7 @@ impl WorkspaceView {
             directive: None,
             context: None,
             task: None,
+            assignment: None,
             created_at,
             deadline: None,
             grace_ends: None,
@@ -82,15 +87,15 @@ impl WorkspaceView {
             merged: 0,
             conflicts: Vec::new(),
             peer: None,
-            standing: false,
+            place,
         }
     }
 
     /// The view of the standing root.
     pub(crate) fn of_project(state: &State) -> Option<Self> {
         let (id, created_at) = (standing_root(state)?, state.project.as_ref()?.created_at);
-        let root = WorkspaceView::outside_runs(&id, RoleName::coordinator(), created_at);
-        Some(WorkspaceView { standing: true, ..root })
+        let role = (RoleName::coordinator(), Place::StandingRoot);
+        Some(WorkspaceView::outside_runs(&id, role, created_at))
     }
 
     /// The view of a peer.
@@ -112,7 +117,8 @@ impl WorkspaceView {
             state: if session.gone.is_some() { PeerState::Gone } else { PeerState::Active },
             gone_since: session.gone.map(|gone| gone.since),
         };
-        let root = WorkspaceView::outside_runs(id, RoleName::peer(), session.opened_at);
+        let role = (RoleName::peer(), Place::Peer);
+        let root = WorkspaceView::outside_runs(id, role, session.opened_at);
         WorkspaceView {
             parent: standing_root(state),
             agent: Some(session.agent.clone()),

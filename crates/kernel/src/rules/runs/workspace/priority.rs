@@ -10,7 +10,7 @@ use crate::protocol::refusal::Refusal;
 use crate::protocol::reply::Reply;
 use crate::registry::apply_error::ApplyError;
 use crate::registry::rule::Rule;
-use crate::rules::runs::workspace;
+use crate::rules::runs::{attempt, workspace};
 use crate::values::id::WorkspaceId;
 use crate::values::principal::{Actor, Caller};
 
@@ -24,6 +24,9 @@ pub(crate) fn decide_set(
     workspace::coordinator_only(tx.state(), caller, "change a priority")?;
     let id = &set.workspace;
     let workspace = workspace::get(tx.state(), id)?;
+    if tx.state().is_open_attempt(workspace) {
+        return Err(attempt::open::has_no(workspace, id, "changing its priority").into());
+    }
     if !is_changeable(workspace.status) || workspace.parent.is_none() {
         let message = format!("workspace {id} is {}; its priority cannot change", workspace.status);
         let ways = edges::ways_from(workspace.status);

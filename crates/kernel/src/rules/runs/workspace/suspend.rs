@@ -10,8 +10,8 @@ use crate::protocol::reply::Reply;
 use crate::registry::rule::Rule;
 use crate::rules::runs::signal::Saying;
 use crate::rules::runs::workspace::change::Change;
-use crate::rules::runs::workspace::{abort, change};
-use crate::rules::runs::{signal, workspace};
+use crate::rules::runs::workspace::{abort, authority, change};
+use crate::rules::runs::{attempt, signal, workspace};
 use crate::values::id::WorkspaceId;
 use crate::values::principal::{Actor, Caller};
 
@@ -24,6 +24,9 @@ pub(crate) fn at_work(
     order: &str,
 ) -> Result<Status, Refusal> {
     let workspace = workspace::get(tx.state(), id)?;
+    if tx.state().is_open_attempt(workspace) {
+        return Err(attempt::open::has_no(workspace, id, order));
+    }
     match workspace.status {
         Status::Active | Status::Blocked if workspace.parent.is_some() => Ok(workspace.status),
         status if status.is_terminal() => Err(abort::ended(id, status)),
@@ -89,6 +92,7 @@ pub(crate) fn decide_resume(
     let actor = caller.principal.clone().into();
     let change = Change { to: back, trigger: Trigger::Resume, initiator, reason: None, actor };
     change::take(tx, id, change)?;
+    authority::open(tx, &caller.principal, id)?;
     let event = Event::SuspensionResumed(SuspensionResumed {
         duration,
         resumed_to_state: back,

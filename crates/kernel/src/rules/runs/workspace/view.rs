@@ -33,6 +33,7 @@ impl WorkspaceView {
             directive: charter.directive.clone(),
             context: charter.context.clone(),
             task: charter.task.clone(),
+            assignment: charter.assignment,
             created_at: charter.created_at,
             deadline: known.deadline(),
             grace_ends: known.grace_ends(),
@@ -48,7 +49,17 @@ impl WorkspaceView {
                 .get(id)
                 .map_or_else(Vec::new, |open| open.conflicts.clone()),
             peer: None,
-            standing: false,
+            place: place(state, id, known),
         }
+    }
+}
+
+fn place(state: &State, id: &WorkspaceId, known: &Workspace) -> Place {
+    if state.is_open_attempt(known) {
+        Place::OpenAttempt
+    } else if state.is_standing(id) {
+        Place::StandingRoot
+    } else {
+        Place::Run
     }
 }
