@@ -94,7 +94,8 @@ fn populated() -> Sandbox {
         assert_eq!(ran.code, Some(0), "{args:?}: {ran:?}");
     };
     person(&["coordinator", "start", "--agent", lead]);
-    let folders = ["src/a/folder/that/lies/deep/in/the/tree", "docs/**/*.md", "tests"];
+    // The worker's file below lies beside what the coordinator holds.
+    let folders = ["src/another/folder/that/lies/deep/in/the/tree", "docs/**/*.md", "tests"];
     project.ok(&["claim", folders[0], folders[1], folders[2], "--as", lead, "-m", LONG]);
     project.ok(&["claim", "Cargo.toml", "--as", "bob", "--task", &LONG[..120]]);
     let plan = json!({ "tasks": [

@@ -64,7 +64,7 @@ impl Sandbox {
 
 fn root_made(id: &str) -> (&'static str, &'static str, Option<&str>, Value) {
     let body = json!({ "workspace_id": id, "parent": null, "role": "coordinator", "agent": "lead",
-        "owner": "system", "originator": "system" });
+        "owner": "system", "originator": "system", "run": { "algorithm": "sha-256" } });
     ("user:ada", "workspace_created", Some(id), body)
 }
 

@@ -250,8 +250,9 @@ impl CommandContext<'_> {
         Ok(Naming::of(ids))
     }
 
-    /// A workspace by its id, a part of it, `root`, `agent:NAME`, or the assignment that it is. What fits nothing goes on as
-    /// it is: the kernel says that there is no such thing, and who asked is on record.
+    /// A workspace by its id, a part of it, `root`, `agent:NAME`, or the assignment that it is. What
+    /// fits nothing goes on as it is: the kernel says that there is no such thing, and who asked is
+    /// on record.
     pub(crate) fn workspace(&self, text: &str) -> Result<WorkspaceId, Error> {
         if text == ROOT {
             // After the end of a run its result is what one wants to see.

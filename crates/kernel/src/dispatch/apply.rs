@@ -9,7 +9,7 @@ use crate::registry::apply_error::ApplyError;
 use crate::rules::admin::{adoption, archive, project, runtime};
 use crate::rules::identity::user::standing;
 use crate::rules::identity::{agent, authentication, user};
-use crate::rules::knowledge::{blackboard, records as remembered};
+use crate::rules::knowledge::{attempt, blackboard, records as remembered};
 use crate::rules::leasing::{lease, session};
 use crate::rules::runs::approvals::{escalation, gate, resolve};
 use crate::rules::runs::envelope::{deliver, inbox};
@@ -145,7 +145,10 @@ fn apply_lease(
     event: LeaseEvent<'_>,
 ) -> Result<(), ApplyError> {
     match event {
-        LeaseEvent::LeaseOpened(body) => lease::apply_opened(state, entry, body),
+        LeaseEvent::LeaseOpened(body) => {
+            lease::apply_opened(state, entry, body)?;
+            attempt::follow_lease(state, entry, body)
+        }
         LeaseEvent::LeaseRenewed(body) => lease::apply_renewed(state, entry, body),
         LeaseEvent::LeaseReleased(body) => lease::apply_ended(state, &body.lease, body.epoch),
         LeaseEvent::LeaseExpired(body) => lease::apply_ended(state, &body.lease, body.epoch),
@@ -161,9 +164,13 @@ fn apply_workspace(
     match event {
         WorkspaceEvent::RunHandedOver(body) => run::apply_handed_over(state, body),
         WorkspaceEvent::WorkspaceWritten(body) => memory::apply_written(state, body),
-        WorkspaceEvent::WorkspaceCreated(body) => create::apply_created(state, entry, body),
+        WorkspaceEvent::WorkspaceCreated(body) => {
+            create::apply_created(state, entry, body)?;
+            attempt::apply_created(state, entry, body)
+        }
         WorkspaceEvent::WorkspaceStateChanged(body) => {
-            change::apply_state_changed(state, entry, body)
+            change::apply_state_changed(state, entry, body)?;
+            attempt::follow(state, entry, &body.workspace_id)
         }
         WorkspaceEvent::BudgetWarning(body) => enforce::apply_warning(state, entry.at, body),
         WorkspaceEvent::BudgetExceeded(body) => enforce::apply_exceeded(state, entry.at, body),
@@ -171,7 +178,10 @@ fn apply_workspace(
         WorkspaceEvent::LivenessWarning(body) => liveness::apply_warning(state, entry.at, body),
         WorkspaceEvent::PriorityChanged(body) => priority::apply_changed(state, body),
         WorkspaceEvent::VisibilityGranted(body) => grant::apply_granted(state, body),
-        WorkspaceEvent::MigrationStarted(body) => migrate::apply_started(state, entry, body),
+        WorkspaceEvent::MigrationStarted(body) => {
+            migrate::apply_started(state, body)?;
+            attempt::follow_agent(state, entry, &body.workspace_id)
+        }
         WorkspaceEvent::MigrationCompleted(body) => {
             migrate::apply_over(state, &body.workspace_id, &body.old_agent, &body.new_agent)
         }
@@ -206,7 +216,10 @@ fn apply_message(
     match event {
         MessageEvent::EnvelopeAttempted(body) => deliver::apply_attempted(state, body),
         MessageEvent::InboxTaken(body) => inbox::apply_taken(state, body),
-        MessageEvent::SignalEmitted(body) => signal::apply_emitted(state, entry, body),
+        MessageEvent::SignalEmitted(body) => {
+            signal::apply_emitted(state, entry, body)?;
+            attempt::follow_signal(state, entry, &body.from)
+        }
         MessageEvent::SignalDelivered(body) => signal::apply_delivered(state, entry, body),
         MessageEvent::EnvelopeCreated(body) => envelope::apply_created(state, entry, body),
         MessageEvent::EnvelopeDelivered(body) => deliver::apply_delivered(state, entry, body),

@@ -11,17 +11,16 @@ use crate::rules::admin::{archive, project, refusal, runtime};
 use crate::rules::identity::user::standing;
 use crate::rules::identity::{agent, authentication, user};
 use crate::rules::knowledge::records::{next, work};
-use crate::rules::knowledge::{blackboard, records as remembered};
+use crate::rules::knowledge::{attempt, blackboard, records as remembered};
 use crate::rules::leasing::{lease, session};
 use crate::rules::runs::approvals::{escalation, gate, inject, resolve};
 use crate::rules::runs::integration::{conflict, salvage};
 use crate::rules::runs::task::{graph, orders};
 use crate::rules::runs::workspace::{
-    abort, budget, create, grant, group, memory, meter, migrate, priority, reparent, suspend,
-    terminate, transfer,
+    budget, create, grant, group, memory, meter, priority, reparent, suspend, terminate, transfer,
 };
 use crate::rules::runs::{
-    access, approvals, checkpoint, envelope, integration, integrity, recovery, right, run, signal,
+    access, approvals, checkpoint, envelope, integration, integrity, recovery, right, run,
 };
 use crate::values::principal::Caller;
 
@@ -105,10 +104,10 @@ fn of_workspace(
         WorkspaceCommand::RunHandOver(args) => run::decide_hand_over(tx, caller, args),
         WorkspaceCommand::RunEnd(args) => run::decide_end(tx, caller, args),
         WorkspaceCommand::WorkspaceCreate(args) => create::decide_create(tx, caller, args),
-        WorkspaceCommand::WorkspaceAbort(args) => abort::decide_abort(tx, caller, args),
+        WorkspaceCommand::WorkspaceAbort(args) => attempt::decide_abort(tx, caller, args),
         WorkspaceCommand::WorkspaceSuspend(args) => suspend::decide_suspend(tx, caller, args),
         WorkspaceCommand::WorkspaceResume(args) => suspend::decide_resume(tx, caller, args),
-        WorkspaceCommand::WorkspaceMigrate(args) => migrate::decide_migrate(tx, caller, args),
+        WorkspaceCommand::WorkspaceMigrate(args) => attempt::decide_migrate(tx, caller, args),
         WorkspaceCommand::WorkspaceTerminate(args) => terminate::decide_terminate(tx, caller, args),
         WorkspaceCommand::WorkspaceGrantVisibility(args) => grant::decide_grant(tx, caller, args),
         WorkspaceCommand::WorkspaceReparent(args) => reparent::decide_reparent(tx, caller, args),
@@ -126,7 +125,7 @@ fn of_message(tx: &mut Transaction<'_>, caller: &Caller, command: MessageCommand
     match command {
         MessageCommand::EnvelopeSend(args) => envelope::decide_send(tx, caller, args),
         MessageCommand::InboxTake(args) => envelope::inbox::decide_take(tx, caller, args),
-        MessageCommand::SignalEmit(args) => signal::decide_emit(tx, caller, args),
+        MessageCommand::SignalEmit(args) => attempt::decide_emit(tx, caller, args),
     }
 }
 

@@ -3,5 +3,6 @@
 pub(crate) mod apply_error;
 pub mod kind;
 pub mod lifecycle;
+pub(crate) mod record_id;
 pub mod rule;
 pub(crate) mod schema;

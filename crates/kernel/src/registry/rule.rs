@@ -375,7 +375,7 @@ rules! {
         => "Use `althing signal`, `althing workspace abort` or `althing workspace migrate`; for other orders start a run.";
     AuthorityLease "A-ATT-03":
         "The lease for the authority of a workspace ends with the workspace."
-        => "Complete or abort the workspace; a person can end the lease with `althing force`.";
+        => "Complete or abort the workspace; a person can end the lease with `althing release LEASE --force --reason … --user NAME`.";
     TaskReady "W-TASK-07":
         "A task can be assigned once all its dependencies are done."
         => "Wait for the tasks named; `althing task ready` shows what can be assigned.";

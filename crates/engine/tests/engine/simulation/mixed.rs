@@ -61,8 +61,8 @@ impl Mixed {
     fn ask(&mut self, random: &mut Random, state: &State) -> Option<Asked> {
         match random.below(12) {
             0 | 1 => self.plan(random, state),
-            2..=4 => Some(native(random, state)),
-            5..=7 => memory(random, state),
+            2 | 3 => Some(native(random, state)),
+            4..=6 => memory(random, state),
             _ => run(random, state),
         }
     }
@@ -131,9 +131,9 @@ fn run(random: &mut Random, state: &State) -> Option<Asked> {
     };
     let tasks: Vec<task::Task> = state.tasks().collect();
     let live: Vec<_> = state.workspaces().filter(|(id, own)| is_live(own) && *id != root).collect();
-    if !live.is_empty() && random.below(3) > 0 {
+    if !live.is_empty() && random.below(6) > 0 {
         let (id, own) = *random.pick(&live);
-        return said(random, &id.to_string(), own);
+        return said(random, state, &id.to_string(), own);
     }
     if tasks.is_empty() {
         return None;
@@ -151,16 +151,16 @@ fn run(random: &mut Random, state: &State) -> Option<Asked> {
 }
 
 /// What its agent or the coordinator does with a workspace.
-fn said(random: &mut Random, id: &str, own: &Workspace) -> Option<Asked> {
+fn said(random: &mut Random, state: &State, id: &str, own: &Workspace) -> Option<Asked> {
     let worker = own.agent.as_ref().and_then(named)?;
     if own.status == workspace::Status::Integrating {
         let args = json!({ "workspace": id, "decision": "accept", "strategy": "layered" });
-        return Some((client(0), "integration.decide", args));
+        return Some((dispatcher(state, own), "integration.decide", args));
     }
     if own.status == workspace::Status::Idle {
         return Some((worker, "inbox.take", json!({ "workspace": id })));
     }
-    let kind = match random.below(8) {
+    let kind = match random.below(12) {
         0 | 1 => "started",
         2 => "blocked",
         3 => "failed",
@@ -174,6 +174,15 @@ fn said(random: &mut Random, id: &str, own: &Workspace) -> Option<Asked> {
         }
     };
     Some((worker, "signal.emit", json!({ "workspace": id, "type": kind, "reason": "r" })))
+}
+
+/// Whoever decides about a workspace: who offered it, or the coordinator.
+fn dispatcher(state: &State, own: &Workspace) -> Caller {
+    let offered = own.charter.assignment.and_then(|id| state.memory().record(id));
+    let author = offered.map(|offered| offered.author.clone());
+    author
+        .and_then(|author| (0..AGENTS).map(client).find(|who| who.principal == author))
+        .unwrap_or_else(|| client(0))
 }
 
 fn is_live(own: &Workspace) -> bool {
@@ -263,7 +272,7 @@ impl Scenario for Mixed {
 
 #[test]
 fn tasks_have_one_state_whichever_words_move_them() {
-    let seeds = seeds(40);
+    let seeds = seeds(200);
     let mut counts = Counts::new();
     for seed in seeds.clone() {
         add(&mut counts, Simulation::new(seed, Mixed::default()).run(250).0);

@@ -4,6 +4,7 @@
 //! decides on a clone and drops the clone if the log refuses the commit; readers keep the clone that
 //! they opened.
 
+mod attempts;
 pub(crate) mod image;
 pub(crate) mod records;
 
@@ -18,7 +19,6 @@ use crate::model::identity::agent::Agent;
 use crate::model::identity::user::User;
 use crate::model::knowledge::blackboard::Commons;
 use crate::model::knowledge::records::Memory;
-use crate::model::knowledge::records::kind::RecordId;
 use crate::model::leasing::lease::Lease;
 use crate::model::leasing::session::{ConnectionName, Session};
 use crate::model::runs::approvals::escalation::Escalation;
@@ -37,6 +37,7 @@ use crate::model::runs::taxonomy::Taxonomy;
 use crate::model::runs::workspace::Workspace;
 use crate::model::runs::workspace::group::GroupName;
 use crate::registry::apply_error::ApplyError;
+use crate::registry::record_id::RecordId;
 use crate::surfaces::index::SurfaceIndex;
 use crate::values::id::{
     AnyId, CheckpointId, EnvelopeId, GateId, GraphId, LeaseId, RightId, SignalId, TaskId,

@@ -6,7 +6,6 @@ use std::sync::Arc;
 
 use crate::machine::state::{Deadline, State};
 use crate::model::knowledge::records::field::{Few, Step};
-use crate::model::knowledge::records::kind::{Kind, RecordId};
 use crate::model::knowledge::records::record::Record;
 use crate::model::knowledge::records::task::{TaskPart, UNNUMBERED};
 use crate::model::knowledge::records::vocabulary::{Priority, Status, StepStatus};
@@ -15,6 +14,7 @@ use crate::model::runs::task::{Graph, Task};
 use crate::model::runs::{task, workspace};
 use crate::protocol::event::Stamped;
 use crate::registry::apply_error::ApplyError;
+use crate::registry::record_id::{Kind, RecordId};
 use crate::values::content::Blob;
 use crate::values::id::{First as _, GraphId, TaskId, WorkspaceId};
 use crate::values::label::Label;

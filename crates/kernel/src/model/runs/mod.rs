@@ -3,7 +3,6 @@
 pub(crate) mod access;
 pub(crate) mod admission;
 pub(crate) mod approvals;
-pub(crate) mod attempt;
 pub(crate) mod checkpoint;
 pub(crate) mod deployment;
 pub(crate) mod envelope;

@@ -7,10 +7,10 @@
 
 use crate::machine::state::State;
 use crate::model::identity::user::User;
-use crate::model::knowledge::records::kind;
-use crate::model::knowledge::records::kind::RecordId;
 use crate::model::runs::workspace::Party;
 use crate::protocol::refusal::{Record, Refusal};
+use crate::registry::record_id;
+use crate::registry::record_id::RecordId;
 use crate::registry::rule::Rule;
 use crate::rules::identity::user::standing;
 use crate::values::id::{AnyId, WorkspaceId};
@@ -136,8 +136,8 @@ pub(crate) fn may_end(state: &State, user: &UserId, id: RecordId) -> Result<(), 
 pub(crate) fn on_record(state: &State, user: &UserId, id: RecordId) -> Permissions {
     let who = Principal::User(user.clone());
     let others = state.memory.record(id).is_some_and(|own| match id.kind {
-        kind::Kind::Assignment => !own.is_dispatched_by(&who),
-        kind::Kind::Loop => own.author != who,
+        record_id::Kind::Assignment => !own.is_dispatched_by(&who),
+        record_id::Kind::Loop => own.author != who,
         _ => false,
     });
     if others { overall(Permission::ForceLease) } else { Vec::new() }

@@ -3,7 +3,6 @@
 pub mod access;
 pub mod admission;
 pub mod approvals;
-pub mod attempt;
 pub mod checkpoint;
 pub mod deployment;
 pub mod envelope;

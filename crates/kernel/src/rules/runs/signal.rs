@@ -18,7 +18,7 @@ use crate::rules::runs::approvals::escalation;
 use crate::rules::runs::task::follow;
 use crate::rules::runs::workspace::change::Change;
 use crate::rules::runs::workspace::{budget, change};
-use crate::rules::runs::{attempt, envelope, recovery, workspace};
+use crate::rules::runs::{envelope, recovery, workspace};
 use crate::values::id::{AnyId, CheckpointId, EnvelopeId, IdKind, SignalId, WorkspaceId};
 use crate::values::principal::{Actor, Caller};
 use crate::values::text::Text;
@@ -45,9 +45,6 @@ pub(crate) fn decide_emit(
     emit: &Emit,
 ) -> Result<Reply, DecisionError> {
     let from = workspace::own(tx.state(), caller, emit.workspace.as_ref())?;
-    if tx.state().is_open_attempt(workspace::get(tx.state(), &from)?) {
-        return attempt::open::signalled(tx, caller, &from, emit);
-    }
     may_emit(tx.state(), &from, emit)?;
     let status = workspace::get(tx.state(), &from)?.status;
     if status == Status::Idle && emit.signal == SignalType::Started {
@@ -260,7 +257,6 @@ pub(crate) fn apply_emitted(
     let reports = entry.draft.actor == Actor::Protocol && emitted.about.is_some();
     let starts =
         emitted.signal == SignalType::Started && workspace.status != Status::Idle && !reports;
-    let follows = starts && !workspace.started && workspace.status == Status::Active;
     if starts && !workspace.started {
         std::sync::Arc::make_mut(workspace).started = true;
     }
@@ -274,9 +270,6 @@ pub(crate) fn apply_emitted(
         && let Ok(envelope) = EnvelopeId::new(about.as_str())
     {
         envelope::deliver::note_acknowledged(state, &envelope, emitted);
-    }
-    if follows {
-        attempt::follow(state, entry, &emitted.from)?;
     }
     let Some(to) = &emitted.to else { return Ok(()) };
     let receiver = state.workspaces.get(to).ok_or(ApplyError::Unknown("the receiver"))?;

@@ -4,8 +4,8 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde::Serialize;
 
-use crate::model::knowledge::records::kind::RecordId;
 use crate::model::knowledge::records::record;
+use crate::registry::record_id::RecordId;
 use crate::values::label::{Handle, Label};
 use crate::values::principal::Principal;
 use crate::values::text::Text;

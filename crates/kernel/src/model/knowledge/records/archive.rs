@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use crate::model::knowledge::blackboard::decision::Title;
 use crate::model::knowledge::records::effect::Effect;
-use crate::model::knowledge::records::kind::RecordId;
+use crate::registry::record_id::RecordId;
 use crate::values::idempotency::Mark;
 use crate::values::label::Label;
 use crate::values::text::Text;

@@ -5,9 +5,9 @@ use serde::Deserialize;
 use serde::Serialize;
 
 use crate::model::knowledge::records::field::{Artifact, Few};
-use crate::model::knowledge::records::kind::{Kind, RecordId};
 use crate::model::knowledge::records::record::Record;
 use crate::model::knowledge::records::vocabulary::Status;
+use crate::registry::record_id::{Kind, RecordId};
 use crate::values::idempotency::Mark;
 use crate::values::label::Label;
 use crate::values::text::Text;

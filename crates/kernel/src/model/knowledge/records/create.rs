@@ -5,9 +5,9 @@ use serde::Deserialize;
 use serde::Serialize;
 
 use crate::model::knowledge::records::field::Fields;
-use crate::model::knowledge::records::kind::{Kind, RecordId};
 use crate::model::knowledge::records::record::{Body, Provenance, Tags};
 use crate::model::knowledge::records::vocabulary::Status;
+use crate::registry::record_id::{Kind, RecordId};
 use crate::values::id::WorkspaceId;
 use crate::values::idempotency::Mark;
 use crate::values::label::Label;

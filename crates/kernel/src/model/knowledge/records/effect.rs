@@ -3,8 +3,8 @@
 use serde::Deserialize;
 use serde::Serialize;
 
-use crate::model::knowledge::records::kind::{Kind, RecordId};
 use crate::model::knowledge::records::vocabulary::{Action, Status};
+use crate::registry::record_id::{Kind, RecordId};
 use crate::values::text::Text;
 
 /// A side effect.

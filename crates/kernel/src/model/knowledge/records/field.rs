@@ -9,7 +9,6 @@ use serde::Serialize;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use crate::model::knowledge::records::kind::RecordId;
 use crate::model::knowledge::records::task::TaskPart;
 use crate::model::knowledge::records::vocabulary::{
     CandidateType, Category, LoopKind, PlanType, Priority, Severity, Status, StepStatus, Verdict,
@@ -18,6 +17,7 @@ use crate::model::knowledge::records::vocabulary::{
 use crate::model::leasing::lease::Ttl;
 use crate::model::leasing::lease::surfaces::Surfaces;
 use crate::model::runs::task::graph::DEPENDENCIES_MAX;
+use crate::registry::record_id::RecordId;
 use crate::values::id::WorkspaceId;
 use crate::values::label::{Handle, Label};
 use crate::values::name::AgentName;

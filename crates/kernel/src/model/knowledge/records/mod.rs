@@ -5,7 +5,6 @@ pub(crate) mod assign;
 pub(crate) mod create;
 pub(crate) mod effect;
 pub mod field;
-pub mod kind;
 pub(crate) mod loops;
 pub(crate) mod next;
 pub(crate) mod offer;
@@ -37,11 +36,11 @@ use crate::values::time::Timestamp;
 
 pub use crate::model::knowledge::records::effect::Effect;
 pub use crate::model::knowledge::records::field::Fields;
-pub use crate::model::knowledge::records::kind::Kind;
-pub use crate::model::knowledge::records::kind::RecordId;
 pub use crate::model::knowledge::records::record::Body;
 pub use crate::model::knowledge::records::record::Record;
 pub use crate::model::knowledge::records::vocabulary::Status;
+pub use crate::registry::record_id::Kind;
+pub use crate::registry::record_id::RecordId;
 
 /// The most records in the state at a time.
 pub(crate) const RECORDS_MAX: usize = 250_000;

@@ -4,9 +4,9 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde::Serialize;
 
-use crate::model::knowledge::records::kind::RecordId;
 use crate::model::leasing::lease::Ttl;
 use crate::model::leasing::view::LeaseView;
+use crate::registry::record_id::RecordId;
 use crate::values::id::{LeaseId, WorkspaceId};
 use crate::values::text::Text;
 

@@ -6,12 +6,12 @@ use serde::Serialize;
 
 use crate::model::knowledge::records::effect::Effect;
 use crate::model::knowledge::records::field::{Few, Fields};
-use crate::model::knowledge::records::kind::RecordId;
 use crate::model::knowledge::records::record::Body;
 use crate::model::knowledge::records::view;
 use crate::model::knowledge::records::view::MemoryReply;
 use crate::model::leasing::lease::surfaces::Surfaces;
 use crate::model::leasing::lease::{Lease, Ttl};
+use crate::registry::record_id::RecordId;
 use crate::values::content::Blob;
 use crate::values::id::WorkspaceId;
 use crate::values::idempotency::Mark;

@@ -5,9 +5,9 @@ use serde::Deserialize;
 use serde::Serialize;
 
 use crate::model::knowledge::records::field::Fields;
-use crate::model::knowledge::records::kind::{Kind, RecordId};
 use crate::model::knowledge::records::table::Table;
 use crate::model::knowledge::records::vocabulary::{Origin, Status, Visibility};
+use crate::registry::record_id::{Kind, RecordId};
 use crate::values::door::Door;
 use crate::values::id::WorkspaceId;
 use crate::values::label::Label;

@@ -6,8 +6,8 @@ use serde::Serialize;
 
 use crate::model::knowledge::records::effect::Effect;
 use crate::model::knowledge::records::field::{Fields, StepId};
-use crate::model::knowledge::records::kind::RecordId;
 use crate::model::knowledge::records::vocabulary::StepStatus;
+use crate::registry::record_id::RecordId;
 use crate::values::idempotency::Mark;
 use crate::values::label::Label;
 

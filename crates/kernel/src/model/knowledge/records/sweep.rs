@@ -6,9 +6,9 @@ use serde::Serialize;
 
 use crate::model::knowledge::records::effect::Effect;
 use crate::model::knowledge::records::field::Few;
-use crate::model::knowledge::records::kind::RecordId;
 use crate::model::knowledge::records::view::{MemoryReply, SweptReply};
 use crate::model::knowledge::records::vocabulary::{Evidence, Status};
+use crate::registry::record_id::RecordId;
 use crate::values::idempotency::Mark;
 use crate::values::label::Label;
 use crate::values::time::Timestamp;

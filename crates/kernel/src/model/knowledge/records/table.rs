@@ -2,12 +2,12 @@
 //!
 //! Commands, the audit, the documents and the tests all read this table, so they cannot disagree.
 
-use crate::model::knowledge::records::kind::Kind;
 use crate::model::knowledge::records::vocabulary::Status;
 use crate::model::runs::task::State;
 use crate::model::runs::task::lifecycle::task_steps;
 use crate::registry::kind::Kind as Event;
 use crate::registry::lifecycle::{Edge, Lifecycle};
+use crate::registry::record_id::Kind;
 
 /// The description of one kind of record.
 #[derive(Clone, Copy, Debug)]

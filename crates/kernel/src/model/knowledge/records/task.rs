@@ -5,11 +5,11 @@ use serde::Deserialize;
 use serde::Serialize;
 use std::sync::Arc;
 
-use crate::model::knowledge::records::kind::{Kind, RecordId};
 use crate::model::knowledge::records::record::Record;
 use crate::model::knowledge::records::vocabulary::{Priority, Status, StepStatus};
 use crate::model::runs::task;
 use crate::model::runs::task::{Estimate, State};
+use crate::registry::record_id::{Kind, RecordId};
 use crate::values::content::Blob;
 use crate::values::id::{CheckpointId, GraphId, TaskId, WorkspaceId};
 

@@ -5,9 +5,9 @@ use serde::Deserialize;
 use serde::Serialize;
 
 use crate::model::knowledge::records::effect::Effect;
-use crate::model::knowledge::records::kind::RecordId;
 use crate::model::knowledge::records::record::Body;
 use crate::model::knowledge::records::vocabulary::Status;
+use crate::registry::record_id::RecordId;
 use crate::values::idempotency::Mark;
 use crate::values::label::Label;
 use crate::values::name::AgentName;

@@ -7,11 +7,11 @@ use serde::Serializer;
 use std::sync::Arc;
 
 use crate::model::knowledge::records::effect::Effect;
-use crate::model::knowledge::records::kind::{Kind, RecordId};
 use crate::model::knowledge::records::record::Record;
 use crate::model::knowledge::records::sweep::Swept;
 use crate::model::knowledge::records::vocabulary::Status;
 use crate::model::leasing::view::LeaseView;
+use crate::registry::record_id::{Kind, RecordId};
 use crate::values::label::Label;
 use crate::values::name::AgentName;
 use crate::values::principal::Principal;

@@ -4,7 +4,6 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde::Serialize;
 
-use crate::model::knowledge::records::kind::RecordId;
 use crate::model::runs::admission::Standing;
 use crate::model::runs::envelope::PayloadArg;
 use crate::model::runs::run::RunHead;
@@ -12,6 +11,7 @@ use crate::model::runs::workspace::budget::{Budget, Percent};
 use crate::model::runs::workspace::group::GroupName;
 use crate::model::runs::workspace::meter::Amount;
 use crate::model::runs::workspace::{Party, Priority, Timeout};
+use crate::registry::record_id::RecordId;
 use crate::registry::rule::Rule;
 use crate::surfaces::Surface;
 use crate::values::content::{Blob, Content};

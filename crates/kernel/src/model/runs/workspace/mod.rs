@@ -29,7 +29,6 @@ use serde::Serialize;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use crate::model::knowledge::records::kind::RecordId;
 use crate::model::runs::admission::Limits;
 use crate::model::runs::file::FilePath;
 use crate::model::runs::recovery::Owed;
@@ -37,6 +36,7 @@ use crate::model::runs::workspace::budget::{Budget, Dimension, Percent};
 use crate::model::runs::workspace::group::GroupName;
 use crate::model::runs::workspace::liveness::Pulse;
 use crate::model::runs::workspace::meter::Meter;
+use crate::registry::record_id::RecordId;
 use crate::surfaces::Surface;
 use crate::values::closed_set::closed_set;
 use crate::values::content::Blob;

@@ -2,11 +2,11 @@
 
 use serde::Serialize;
 
-use crate::model::knowledge::records::kind::RecordId;
 use crate::model::runs::file::File;
 use crate::model::runs::integration::conflict::OpenConflict;
 use crate::model::runs::workspace::budget::Budget;
 use crate::model::runs::workspace::{Party, Priority, Status, Timeout, Trigger, Workspace};
+use crate::registry::record_id::RecordId;
 use crate::surfaces::Surface;
 use crate::values::content::Blob;
 use crate::values::id::{CheckpointId, EnvelopeId, TaskId, WorkspaceId};

@@ -7,7 +7,6 @@ use crate::machine::state::State;
 use crate::machine::state::records::caused_by;
 use crate::machine::transaction::{DecisionError, Transaction};
 use crate::model::knowledge::records::field::{Fields, Held, WRITTEN_BY_KERNEL};
-use crate::model::knowledge::records::kind::{Kind, RecordId};
 use crate::model::knowledge::records::record::{Body, Provenance, Record, Tags};
 use crate::model::knowledge::records::view::MemoryReply;
 use crate::model::knowledge::records::vocabulary::{
@@ -16,6 +15,7 @@ use crate::model::knowledge::records::vocabulary::{
 use crate::protocol::event::{Event, Stamped};
 use crate::protocol::refusal::Refusal;
 use crate::registry::apply_error::ApplyError;
+use crate::registry::record_id::{Kind, RecordId};
 use crate::registry::rule::Rule;
 use crate::rules::knowledge::records::{
     bad_field, change, governed, keyed, link, loops, offer, put, record, step,

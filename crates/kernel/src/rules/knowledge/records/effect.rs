@@ -1,14 +1,15 @@
 //! Side effects of a record's step: other records that move, and leases that end or begin.
 
 use crate::machine::state::State;
-use crate::model::knowledge::records::kind::{Kind, RecordId};
 use crate::model::knowledge::records::record::Record;
 use crate::model::knowledge::records::vocabulary::{Action, Status};
 use crate::model::leasing::lease::Lease;
 use crate::model::leasing::lease::surfaces::Surfaces;
 use crate::protocol::refusal::Refusal;
+use crate::registry::record_id::{Kind, RecordId};
 use crate::registry::rule::Rule;
 use crate::rules::knowledge::records::{governed, lease_transfer, offer};
+use crate::rules::leasing::handover;
 use crate::values::id::LeaseId;
 use crate::values::name::AgentName;
 use crate::values::principal::Principal;
@@ -177,7 +178,7 @@ pub(crate) fn hand_back(
     let held = agent != *to && lease_transfer::free(state, surfaces, &[to], &passed).is_err();
     let own = fields.claim.filter(|_| live.is_some());
     let mut effects: Vec<Effect> = over.into_iter().collect();
-    let ends = offer::gives_way(state, to, next, surfaces, own)?;
+    let ends = handover::gives_way(state, to, next, surfaces, own)?;
     effects.extend(ends.into_iter().filter_map(|epoch| ended(state, epoch)));
     match live {
         Some((_, lease)) if lease.holder == *to && *surfaces == lease.surfaces && !held => {}

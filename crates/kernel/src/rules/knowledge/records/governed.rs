@@ -2,9 +2,9 @@
 
 use crate::machine::coordinator::is_coordinator;
 use crate::machine::state::State;
-use crate::model::knowledge::records::kind::RecordId;
 use crate::model::knowledge::records::record::Record;
 use crate::protocol::refusal::Refusal;
+use crate::registry::record_id::RecordId;
 use crate::registry::rule::Rule;
 use crate::values::name::AgentName;
 use crate::values::principal::Principal;

@@ -5,7 +5,6 @@ use std::collections::BTreeSet;
 
 use crate::machine::state::State;
 use crate::model::knowledge::records::effect::Effect;
-use crate::model::knowledge::records::kind::{Kind, RecordId};
 use crate::model::knowledge::records::record::Record;
 use crate::model::knowledge::records::vocabulary::{Action, Status};
 use crate::model::leasing::lease::Lease;
@@ -14,6 +13,7 @@ use crate::model::leasing::view::Collision;
 use crate::protocol::event::Stamped;
 use crate::protocol::refusal::{Details, Refusal};
 use crate::registry::apply_error::ApplyError;
+use crate::registry::record_id::{Kind, RecordId};
 use crate::rules::knowledge::records::{change, effect};
 use crate::rules::leasing::collisions::collisions_where;
 use crate::rules::leasing::lease::collision_message;

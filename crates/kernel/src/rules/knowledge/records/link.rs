@@ -5,11 +5,11 @@ use std::collections::BTreeSet;
 
 use crate::machine::state::State;
 use crate::model::knowledge::records::field::{Fields, Item};
-use crate::model::knowledge::records::kind::{Kind, RecordId};
 use crate::model::knowledge::records::record::Record;
 use crate::model::knowledge::records::vocabulary::Status;
 use crate::model::leasing::lease::Lease;
 use crate::protocol::refusal::Refusal;
+use crate::registry::record_id::{Kind, RecordId};
 use crate::registry::rule::Rule;
 use crate::rules::knowledge::records::create::name_of;
 use crate::values::principal::Principal;

@@ -3,7 +3,6 @@
 use crate::machine::state::State;
 use crate::machine::transaction::{DecisionError, Transaction};
 use crate::model::knowledge::records::field::{Few, Fields};
-use crate::model::knowledge::records::kind::{Kind, RecordId};
 use crate::model::knowledge::records::record::Record;
 use crate::model::knowledge::records::transition::Move;
 use crate::model::knowledge::records::update::Update;
@@ -13,6 +12,7 @@ use crate::model::leasing::lease::{Lease, Open};
 use crate::model::leasing::view::LeaseView;
 use crate::protocol::refusal::{Details, Refusal};
 use crate::protocol::reply::Reply;
+use crate::registry::record_id::{Kind, RecordId};
 use crate::registry::rule::Rule;
 use crate::rules::knowledge::records::create::name_of;
 use crate::rules::knowledge::records::{transition, update};

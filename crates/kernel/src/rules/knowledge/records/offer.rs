@@ -1,7 +1,6 @@
 //! `memory.offer`: offering work to agents. One entry creates the claim, assignment and message of
 //! every lane, or none of them.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use crate::machine::coordinator::is_coordinator;
@@ -10,7 +9,6 @@ use crate::machine::transaction::{DecisionError, Transaction};
 use crate::model::knowledge::records::create::Create;
 use crate::model::knowledge::records::effect::Effect;
 use crate::model::knowledge::records::field::{Cover, Fields};
-use crate::model::knowledge::records::kind::{Kind, RecordId};
 use crate::model::knowledge::records::record::{Body, Provenance, Record};
 use crate::model::knowledge::records::view::{LaneReply, MemoryReply, OfferedReply};
 use crate::model::knowledge::records::vocabulary::{Action, Status};
@@ -18,11 +16,13 @@ use crate::model::leasing::lease::surfaces::Surfaces;
 use crate::protocol::event::{Event, Stamped};
 use crate::protocol::refusal::{Details, Refusal};
 use crate::registry::apply_error::ApplyError;
+use crate::registry::record_id::{Kind, RecordId};
 use crate::registry::rule::Rule;
 use crate::rules::identity::agent;
+use crate::rules::knowledge::attempt::orders;
 use crate::rules::knowledge::records::{bad_field, create, effect, governed, put, record};
-use crate::rules::leasing::collisions::{collisions, collisions_where};
-use crate::rules::runs::attempt::orders;
+use crate::rules::leasing::collisions::collisions;
+use crate::rules::leasing::handover;
 use crate::surfaces::Surface;
 use crate::values::id::LeaseId;
 use crate::values::idempotency::Mark;
@@ -137,7 +137,7 @@ pub(crate) fn plan(state: &State, who: &Principal, asked: &Offer) -> Result<Offe
             fields.agent.as_ref().ok_or_else(|| bad_field("an offer needs the field `agent`"))?;
         may_get(state, agent, fields.plan_id, None)?;
         if let Some(plan) = fields.plan_id {
-            not_held(state, plan, &[who, &Principal::Agent(agent.clone())])?;
+            handover::not_held(state, plan, &[who, &Principal::Agent(agent.clone())])?;
         }
         apart(&asked.lanes[..at], agent, lane)?;
         let claimed = claimed(state, who, agent, lane)?;
@@ -201,18 +201,6 @@ pub(crate) fn may_get(
     Err(Refusal::denied(Rule::PlanTaken, message))
 }
 
-/// Refuses a task that somebody else has claimed files for: they work on it.
-pub(crate) fn not_held(
-    state: &State,
-    plan: RecordId,
-    except: &[&Principal],
-) -> Result<(), Refusal> {
-    let mut held = state.leases_for(&plan.to_string());
-    let Some(lease) = held.find(|lease| !except.contains(&&lease.holder)) else { return Ok(()) };
-    let message = format!("{plan} is worked on by {}", lease.holder);
-    Err(Refusal::denied(Rule::PlanTaken, message))
-}
-
 /// Refuses lanes of different agents that overlap.
 fn apart(before: &[Lane], agent: &AgentName, lane: &Lane) -> Result<(), Refusal> {
     let Some(wanted) = &lane.surfaces else { return Ok(()) };
@@ -250,71 +238,7 @@ fn claimed(
         return Ok(none);
     }
     free_for(state, who, wanted)?;
-    Ok(Claimed { begins: true, ends: gives_way(state, who, agent, wanted, None)? })
-}
-
-/// The caller's leases that overlap a lane, apart from its own, and give way to it because they lie
-/// within it and are not promised to anybody else. Refused if one is promised to another agent or
-/// extends beyond the lane: the agent could not take the lane over.
-pub(crate) fn gives_way(
-    state: &State,
-    who: &Principal,
-    agent: &AgentName,
-    wanted: &Surfaces,
-    own: Option<u64>,
-) -> Result<Vec<u64>, Refusal> {
-    let to = Principal::Agent(agent.clone());
-    let mine = |_: &LeaseId, of: &Principal| of == who;
-    let held = state.surfaces.meeting(wanted.as_slice(), usize::MAX, &mine);
-    let held: BTreeMap<u64, &LeaseId> = held
-        .iter()
-        .filter_map(|id| Some((state.leases.get(id)?.epoch, id)))
-        .filter(|(epoch, _)| Some(*epoch) != own)
-        .collect();
-    if to == *who || held.is_empty() {
-        return Ok(Vec::new());
-    }
-    let (promised, mut ends) = (promises(state, &held), Vec::new());
-    for (epoch, id) in held {
-        match promised.get(&epoch) {
-            Some(other) if other.is_for(&to) => {}
-            Some(other) => return Err(promised_away(other)),
-            None => match state.leases.get(id) {
-                Some(lease) if !lease.surfaces.is_within(wanted) => {
-                    return Err(held_back(state, wanted, id));
-                }
-                _ => ends.push(epoch),
-            },
-        }
-    }
-    Ok(ends)
-}
-
-/// The assignments to be worked on under these leases.
-fn promises<'s>(state: &'s State, held: &BTreeMap<u64, &LeaseId>) -> BTreeMap<u64, &'s Record> {
-    let live = state.memory.newest(Kind::Assignment, Some(true));
-    live.filter_map(|own| Some((own.fields.claim?, own)))
-        .filter(|(epoch, _)| held.contains_key(epoch))
-        .collect()
-}
-
-fn promised_away(other: &Record) -> Refusal {
-    let whose = other.agent().map(ToString::to_string).unwrap_or_default();
-    let claim = other.fields.claim.map(RecordId::claim);
-    let claim = claim.map(|claim| claim.to_string()).unwrap_or_default();
-    let message = format!("a part of it is offered to {whose} ({}, {claim})", other.id);
-    Refusal::collision(message, Details::None {})
-}
-
-/// The refusal because a lease of the caller extends beyond the lane.
-fn held_back(state: &State, wanted: &Surfaces, held: &LeaseId) -> Refusal {
-    let met = collisions_where(state, state.clock(), wanted.as_slice(), &|id, _| id == held);
-    let message = met.first().map(|own| {
-        let claim = RecordId::claim(own.epoch);
-        let (own, wanted) = (&own.surface, &own.wanted);
-        format!("you hold {own} yourself ({claim}), which is more than the lane's {wanted}")
-    });
-    Refusal::collision(message.unwrap_or_default(), Details::Collisions(met))
+    Ok(Claimed { begins: true, ends: handover::gives_way(state, who, agent, wanted, None)? })
 }
 
 /// Refuses surfaces that another principal holds, naming the holder.

@@ -6,7 +6,6 @@ use crate::machine::state::State;
 use crate::machine::transaction::{DecisionError, Transaction};
 use crate::model::knowledge::records::effect::Effect;
 use crate::model::knowledge::records::field::Few;
-use crate::model::knowledge::records::kind::{Kind, RecordId};
 use crate::model::knowledge::records::record::Record;
 use crate::model::knowledge::records::view::MemoryReply;
 use crate::model::knowledge::records::vocabulary::{Action, CandidateType, Status};
@@ -14,12 +13,13 @@ use crate::model::knowledge::records::{field, view};
 use crate::protocol::event::{Event, Stamped};
 use crate::protocol::refusal::Refusal;
 use crate::registry::apply_error::ApplyError;
+use crate::registry::record_id::{Kind, RecordId};
 use crate::registry::rule::Rule;
+use crate::rules::knowledge::attempt;
 use crate::rules::knowledge::records::{
     assign, bad_field, change, create, effect, expect, governed, keyed, lease_transfer, offer, put,
     record,
 };
-use crate::rules::runs::attempt;
 use crate::values::content::Blob;
 use crate::values::idempotency::Mark;
 use crate::values::label::Label;

@@ -5,7 +5,6 @@ use std::sync::Arc;
 use crate::machine::state::State;
 use crate::machine::transaction::{DecisionError, Transaction};
 use crate::model::knowledge::records::field::{Few, Fields};
-use crate::model::knowledge::records::kind::Kind;
 use crate::model::knowledge::records::record::{Body, Record};
 use crate::model::knowledge::records::view::MemoryReply;
 use crate::model::knowledge::records::vocabulary::{Status, Visibility};
@@ -13,6 +12,7 @@ use crate::model::knowledge::records::{view, vocabulary};
 use crate::protocol::event::{Event, Stamped};
 use crate::protocol::refusal::Refusal;
 use crate::registry::apply_error::ApplyError;
+use crate::registry::record_id::Kind;
 use crate::registry::rule::Rule;
 use crate::rules::knowledge::records::create::{fits, missing};
 use crate::rules::knowledge::records::{

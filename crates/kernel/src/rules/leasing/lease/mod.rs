@@ -12,7 +12,6 @@ use std::sync::Arc;
 
 use crate::machine::state::{Deadline, State};
 use crate::machine::transaction::{DecisionError, Transaction};
-use crate::model::knowledge::records::kind::{Kind, RecordId};
 use crate::model::knowledge::records::view::MemoryReply;
 use crate::model::leasing::view::{Collision, LeaseView};
 use crate::protocol::command::Command;
@@ -20,12 +19,12 @@ use crate::protocol::event::{Draft, Event, Stamped};
 use crate::protocol::refusal::{Details, Refusal};
 use crate::protocol::reply::Reply;
 use crate::registry::apply_error::ApplyError;
+use crate::registry::record_id::{Kind, RecordId};
 use crate::registry::rule::Rule;
 use crate::rules::idempotency::{Asked, keep, look_up};
 use crate::rules::identity::agent;
 use crate::rules::leasing::collisions::collisions;
 use crate::rules::leasing::session;
-use crate::rules::runs::attempt;
 use crate::values::id::{IdKind, LeaseId, WorkspaceId};
 use crate::values::principal::{Actor, Caller, Principal};
 use crate::values::stream::Stream;
@@ -369,8 +368,6 @@ pub(crate) fn apply_opened(
     state.insert_lease(opened.lease.clone(), lease)?;
     if let Some(workspace) = &workspace {
         session::hold_until(state, workspace, opened.expires_at);
-        let terms = (opened.epoch, &opened.surfaces, opened.ttl_s);
-        attempt::follow_lease(state, entry, workspace, terms)?;
     }
     if let (Some(mark), Some(lease)) = (&opened.request, state.leases.get(&opened.lease)) {
         let reply = MemoryReply::Lease(Box::new(LeaseView::of(&opened.lease, lease)));

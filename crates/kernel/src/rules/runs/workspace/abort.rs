@@ -1,8 +1,6 @@
 //! Aborting a workspace in any state, by the coordinator or a person.
 
 use crate::machine::transaction::{DecisionError, Transaction};
-use crate::model::knowledge::records::transition::Move;
-use crate::model::knowledge::records::vocabulary::Status as Word;
 use crate::model::runs::approvals::GateType;
 use crate::model::runs::approvals::request::Request;
 use crate::model::runs::workspace::{Initiator, Status, Trigger};
@@ -11,7 +9,6 @@ use crate::protocol::reply::Reply;
 use crate::registry::rule::Rule;
 use crate::rules::runs::approvals::gate;
 use crate::rules::runs::approvals::gate::{Stop, Way};
-use crate::rules::runs::attempt;
 use crate::rules::runs::workspace;
 use crate::rules::runs::workspace::change::Change;
 use crate::rules::runs::workspace::{change, peer};
@@ -28,14 +25,6 @@ pub(crate) fn decide_abort(
 ) -> Result<Reply, DecisionError> {
     if tx.state().sessions.contains_key(&abort.workspace) {
         return peer::decide_end(tx, caller, &abort.workspace, abort.reason.as_ref());
-    }
-    let known = tx.state().workspaces.get(&abort.workspace);
-    if known.is_some_and(|known| tx.state().is_open_attempt(known)) {
-        let at = attempt::open::moved(tx, caller, &abort.workspace, |assignment| Move {
-            reason: abort.reason.clone(),
-            ..Move::plain(assignment, Word::Cancelled)
-        })?;
-        return tx.workspace_reply(&at);
     }
     let initiator = workspace::coordinator_only(tx.state(), caller, "abort a workspace")?;
     let workspace = workspace::get(tx.state(), &abort.workspace)?;

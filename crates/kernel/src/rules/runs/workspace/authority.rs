@@ -15,9 +15,8 @@ use crate::model::runs::workspace::Workspace;
 use crate::protocol::event::{Draft, Event};
 use crate::protocol::refusal::{Details, Refusal};
 use crate::registry::apply_error::ApplyError;
-use crate::rules::knowledge::records::offer;
 use crate::rules::leasing::collisions::collisions_where;
-use crate::rules::leasing::lease;
+use crate::rules::leasing::{handover, lease};
 use crate::rules::runs::workspace::change::live_children;
 use crate::surfaces::Surface;
 use crate::values::id::{IdKind, LeaseId, WorkspaceId};
@@ -93,7 +92,7 @@ pub(crate) fn check(
         let message = lease::collision_message(first, taken.len());
         return Err(Refusal::collision(message, Details::Collisions(taken)));
     }
-    offer::gives_way(state, caller, wanted.agent, &surfaces, None)
+    handover::gives_way(state, caller, wanted.agent, &surfaces, None)
 }
 
 /// Refuses authority that overlaps that of another live workspace below the same lease.

@@ -17,7 +17,7 @@ use crate::registry::apply_error::ApplyError;
 use crate::rules::runs::signal::Saying;
 use crate::rules::runs::task::follow;
 use crate::rules::runs::workspace::{authority, migrate, reparent, terminate};
-use crate::rules::runs::{attempt, envelope, signal};
+use crate::rules::runs::{envelope, signal};
 use crate::values::id::WorkspaceId;
 use crate::values::principal::Actor;
 use crate::values::text::Text;
@@ -252,7 +252,7 @@ pub(crate) fn apply_state_changed(
         forget_the_ended(state, id, agent.as_ref(), entry.at);
         state.note_warm(id, entry.at);
     }
-    attempt::follow(state, entry, id)
+    Ok(())
 }
 
 /// Removes an ended workspace from the indexes: its rights and those to it, its agent's binding,

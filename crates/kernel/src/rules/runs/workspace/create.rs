@@ -22,16 +22,17 @@ use crate::protocol::event::{Event, Stamped};
 use crate::protocol::refusal::{Record, Refusal};
 use crate::protocol::reply::Reply;
 use crate::registry::apply_error::ApplyError;
+use crate::registry::record_id;
 use crate::registry::rule::Rule;
 use crate::rules::identity::user;
-use crate::rules::knowledge::records::offer;
+use crate::rules::leasing::handover;
 use crate::rules::runs::admission::Need;
 use crate::rules::runs::approvals::gate;
 use crate::rules::runs::approvals::gate::{Stop, Way};
 use crate::rules::runs::task::follow;
 use crate::rules::runs::workspace::authority::Wanted;
 use crate::rules::runs::workspace::{authority, draw, sight};
-use crate::rules::runs::{admission, attempt, envelope, task, workspace};
+use crate::rules::runs::{admission, envelope, task, workspace};
 use crate::values::content::Blob;
 use crate::values::id::{EnvelopeId, GateId, IdKind, WorkspaceId};
 use crate::values::name::AgentName;
@@ -110,7 +111,8 @@ pub(crate) fn make(
     let originator = originator_of(state, parent, &caller.principal, create.caused_by.as_ref());
     let owner = create.owner.clone().map_or(parent.owner.clone(), Party::User);
     let authority = create.authority.clone().unwrap_or_else(|| parent.charter.authority.clone());
-    let assignment = (plan.base == Base::Worker).then(|| attempt::next(state));
+    let assignment =
+        (plan.base == Base::Worker).then(|| state.memory.next(record_id::Kind::Assignment));
     let created = Created {
         agent: Some(create.agent.clone()),
         assignment,
@@ -280,7 +282,7 @@ fn check(
     let task = task.map_err(|no| reject(RejectReason::InvalidBinding, no))?;
     if let Some(plan) = task.as_ref().and_then(|task| state.task_record(&task.id)) {
         let agent = Principal::Agent(create.agent.clone());
-        offer::not_held(state, plan.id, &[&caller.principal, &agent])
+        handover::not_held(state, plan.id, &[&caller.principal, &agent])
             .map_err(|no| reject(RejectReason::InvalidBinding, no))?;
     }
     let priority =
@@ -460,7 +462,7 @@ pub(crate) fn apply_created(
         draw::on_created(state, parent, &created.budget);
     }
     state.insert_live(id, workspace);
-    attempt::apply_created(state, entry, created)
+    Ok(())
 }
 
 fn charter(entry: &Stamped, created: &Created, root: WorkspaceId) -> Charter {

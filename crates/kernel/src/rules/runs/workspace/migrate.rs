@@ -8,17 +8,14 @@ use std::sync::Arc;
 use crate::machine::coordinator;
 use crate::machine::state::State;
 use crate::machine::transaction::{DecisionError, Transaction};
-use crate::model::knowledge::records::transition::Move;
-use crate::model::knowledge::records::vocabulary::Status as Word;
 use crate::model::leasing::lease::ReleaseCause;
 use crate::model::runs::signal::SignalType;
 use crate::model::runs::workspace::{Status, Trigger};
-use crate::protocol::event::{Event, Stamped};
+use crate::protocol::event::Event;
 use crate::protocol::refusal::Refusal;
 use crate::protocol::reply::Reply;
 use crate::registry::apply_error::ApplyError;
 use crate::registry::rule::Rule;
-use crate::rules::runs::attempt;
 use crate::rules::runs::workspace;
 use crate::rules::runs::workspace::authority;
 use crate::rules::runs::workspace::change;
@@ -36,15 +33,8 @@ pub(crate) fn decide_migrate(
     migrate: &Migrate,
 ) -> Result<Reply, DecisionError> {
     let id = &migrate.workspace;
-    if tx.state().is_open_attempt(workspace::get(tx.state(), id)?) {
-        let next = attempt::open::moved(tx, caller, id, |assignment| Move {
-            agent: Some(migrate.agent.clone()),
-            reason: migrate.reason.clone(),
-            ..Move::plain(assignment, Word::Rerouted)
-        })?;
-        return tx.workspace_reply(&next);
-    }
     coordinator::root(tx.state())?;
+    workspace::get(tx.state(), id)?;
     if !workspace::commands(tx.state(), caller, id) {
         let message = format!("{} may not move workspace {id}", caller.principal);
         return Err(Refusal::denied(Rule::CoordinatorOnly, message).into());
@@ -115,7 +105,6 @@ pub(crate) fn note_failed(
 
 pub(crate) fn apply_started(
     state: &mut State,
-    entry: &Stamped,
     started: &MigrationStarted,
 ) -> Result<(), ApplyError> {
     let id = &started.workspace_id;
@@ -132,7 +121,7 @@ pub(crate) fn apply_started(
     state.bound.remove(&(started.old_agent.clone(), id.clone()));
     state.bound.insert((started.new_agent.clone(), id.clone()));
     state.give_part(&started.new_agent);
-    attempt::follow_agent(state, entry, id)
+    Ok(())
 }
 
 /// Applies the end of a migration, completed or failed.

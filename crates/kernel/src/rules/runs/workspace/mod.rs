@@ -182,3 +182,11 @@ impl State {
         self.children.range(first..).take_while(move |(of, ..)| *of == own).map(|(.., id)| id)
     }
 }
+
+/// The refusal of an order that attempts outside runs do not know.
+pub(crate) fn needs_run(known: &Workspace, id: &WorkspaceId, order: &str) -> Refusal {
+    let agent = known.agent.as_ref().map(ToString::to_string).unwrap_or_default();
+    let message =
+        format!("workspace {id} is an attempt of {agent} outside runs; {order} needs a run");
+    Refusal::denied(Rule::OpenAttempt, message)
+}

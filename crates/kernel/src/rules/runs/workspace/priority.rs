@@ -10,7 +10,7 @@ use crate::protocol::refusal::Refusal;
 use crate::protocol::reply::Reply;
 use crate::registry::apply_error::ApplyError;
 use crate::registry::rule::Rule;
-use crate::rules::runs::{attempt, workspace};
+use crate::rules::runs::workspace;
 use crate::values::id::WorkspaceId;
 use crate::values::principal::{Actor, Caller};
 
@@ -25,7 +25,7 @@ pub(crate) fn decide_set(
     let id = &set.workspace;
     let workspace = workspace::get(tx.state(), id)?;
     if tx.state().is_open_attempt(workspace) {
-        return Err(attempt::open::has_no(workspace, id, "changing its priority").into());
+        return Err(workspace::needs_run(workspace, id, "changing its priority").into());
     }
     if !is_changeable(workspace.status) || workspace.parent.is_none() {
         let message = format!("workspace {id} is {}; its priority cannot change", workspace.status);

@@ -11,7 +11,7 @@ use crate::registry::rule::Rule;
 use crate::rules::runs::signal::Saying;
 use crate::rules::runs::workspace::change::Change;
 use crate::rules::runs::workspace::{abort, authority, change};
-use crate::rules::runs::{attempt, signal, workspace};
+use crate::rules::runs::{signal, workspace};
 use crate::values::id::WorkspaceId;
 use crate::values::principal::{Actor, Caller};
 
@@ -25,7 +25,7 @@ pub(crate) fn at_work(
 ) -> Result<Status, Refusal> {
     let workspace = workspace::get(tx.state(), id)?;
     if tx.state().is_open_attempt(workspace) {
-        return Err(attempt::open::has_no(workspace, id, order));
+        return Err(workspace::needs_run(workspace, id, order));
     }
     match workspace.status {
         Status::Active | Status::Blocked if workspace.parent.is_some() => Ok(workspace.status),

@@ -8,9 +8,9 @@ use serde::Serialize;
 
 use crate::model::knowledge::records::effect::Effect;
 use crate::model::knowledge::records::field::{Artifact, Fields};
-use crate::model::knowledge::records::kind::RecordId;
 use crate::model::knowledge::records::loops::phases::Stand;
 use crate::model::knowledge::records::record::{Body, Record};
+use crate::registry::record_id::RecordId;
 use crate::values::id::WorkspaceId;
 use crate::values::idempotency::Mark;
 use crate::values::label::Label;

@@ -14,7 +14,6 @@ use crate::machine::transaction::{DecisionError, Transaction};
 use crate::model::knowledge::records::create::Create;
 use crate::model::knowledge::records::effect::Effect;
 use crate::model::knowledge::records::field::{Artifact, Few, Fields, Slot};
-use crate::model::knowledge::records::kind::{Kind, RecordId};
 use crate::model::knowledge::records::loops::phases::{Next, Stand, VERIFY};
 use crate::model::knowledge::records::record::{Body, Record};
 use crate::model::knowledge::records::transition::{Move, Moved};
@@ -23,6 +22,7 @@ use crate::model::knowledge::records::view::MemoryReply;
 use crate::model::knowledge::records::vocabulary::{Action, Status};
 use crate::protocol::event::Event;
 use crate::protocol::refusal::Refusal;
+use crate::registry::record_id::{Kind, RecordId};
 use crate::registry::rule::Rule;
 use crate::rules::knowledge::records::{
     assign, bad_field, create, expect, link, offer, record, transition,

@@ -2,7 +2,6 @@
 //! the same commit.
 
 use crate::machine::transaction::{DecisionError, Transaction};
-use crate::model::knowledge::records::kind::{Kind, RecordId};
 use crate::model::knowledge::records::record::Record;
 use crate::model::knowledge::records::transition::{Move, PlanStatus};
 use crate::model::knowledge::records::vocabulary::Status as Word;
@@ -17,9 +16,10 @@ use crate::protocol::event::Event;
 use crate::protocol::refusal::Refusal;
 use crate::protocol::reply::Reply;
 use crate::registry::apply_error::ApplyError;
+use crate::registry::record_id::{Kind, RecordId};
 use crate::registry::rule::Rule;
+use crate::rules::knowledge::attempt::{standing_root, words};
 use crate::rules::knowledge::records::transition;
-use crate::rules::runs::attempt::{standing_root, words};
 use crate::rules::runs::signal::Saying;
 use crate::rules::runs::workspace::abort;
 use crate::rules::runs::workspace::change::{self, Change};
@@ -347,12 +347,4 @@ pub(crate) fn moved(
     let next = own.fields.superseded_by.and_then(|id| tx.state().memory.record(id));
     let next = next.and_then(|next| next.fields.workspace.clone());
     Ok(next.unwrap_or_else(|| at.clone()))
-}
-
-/// Refuses an order that attempts outside runs do not know.
-pub(crate) fn has_no(known: &Workspace, id: &WorkspaceId, order: &str) -> Refusal {
-    let agent = known.agent.as_ref().map(ToString::to_string).unwrap_or_default();
-    let message =
-        format!("workspace {id} is an attempt of {agent} outside runs; {order} needs a run");
-    Refusal::denied(Rule::OpenAttempt, message)
 }

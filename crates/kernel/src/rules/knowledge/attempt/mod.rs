@@ -14,64 +14,28 @@ use std::sync::Arc;
 
 use crate::machine::state::State;
 use crate::machine::state::records::caused_by;
+use crate::machine::transaction::{DecisionError, Transaction};
 use crate::model::knowledge::records::field::{Cover, Fields};
-use crate::model::knowledge::records::kind::{Kind, RecordId};
 use crate::model::knowledge::records::record::{Body, Record};
+use crate::model::knowledge::records::transition::Move;
 use crate::model::knowledge::records::vocabulary::Status as Word;
-use crate::model::leasing::lease::Ttl;
-use crate::model::leasing::lease::surfaces::Surfaces;
+use crate::model::leasing::lease::Opened;
+use crate::model::runs::signal::Emit;
+use crate::model::runs::workspace::abort::Abort;
 use crate::model::runs::workspace::create::Created;
-use crate::model::runs::workspace::{Status, Timeout, Workspace};
+use crate::model::runs::workspace::migrate::Migrate;
+use crate::model::runs::workspace::{Status, Timeout};
 use crate::protocol::event::Stamped;
+use crate::protocol::reply::Reply;
 use crate::registry::apply_error::ApplyError;
+use crate::registry::record_id::Kind;
 use crate::rules::knowledge::records::create;
-use crate::rules::runs::workspace::peer;
+use crate::rules::runs::workspace::{abort, migrate, peer};
+use crate::rules::runs::{signal, workspace};
 use crate::values::id::WorkspaceId;
-use crate::values::principal::Principal;
+use crate::values::principal::Caller;
 
-pub use crate::model::runs::attempt::*;
-
-impl State {
-    /// Whether a workspace is the project's standing root.
-    pub(crate) fn is_standing(&self, id: &WorkspaceId) -> bool {
-        self.project.as_ref().is_some_and(|project| project.id.as_str() == id.as_str())
-    }
-
-    /// Whether a workspace is an attempt outside runs.
-    pub(crate) fn is_open_attempt(&self, known: &Workspace) -> bool {
-        known.parent.is_some() && self.is_standing(&known.charter.root)
-    }
-
-    /// The workspace of an assignment.
-    pub fn workspace_of(&self, assignment: &Record) -> Option<(&WorkspaceId, &Arc<Workspace>)> {
-        self.workspaces.get_key_value(assignment.fields.workspace.as_ref()?)
-    }
-
-    /// The assignment that a workspace is, unless another attempt has taken its place.
-    pub(crate) fn assignment_of(&self, id: &WorkspaceId) -> Option<&Arc<Record>> {
-        let known = self.workspaces.get(id)?;
-        let record = self.memory.records.get(&known.charter.assignment?)?;
-        (record.fields.workspace.as_ref() == Some(id)).then_some(record)
-    }
-
-    /// Whether a run governs an assignment: signals and orders move it, not the verbs for records.
-    pub(crate) fn is_governed_attempt(&self, assignment: &Record) -> bool {
-        let known = self.workspace_of(assignment);
-        known.is_some_and(|(_, known)| !self.is_open_attempt(known))
-    }
-
-    /// Whether somebody decides about an attempt outside runs: a person, the system, or whoever
-    /// dispatched it.
-    pub(crate) fn is_dispatched_by(&self, known: &Workspace, who: &Principal) -> bool {
-        let own = known.charter.assignment.and_then(|id| self.memory.records.get(&id));
-        match who {
-            Principal::User(_) | Principal::System => true,
-            Principal::Agent(_) => {
-                own.is_some_and(|own| own.author == *who || own.is_dispatched_by(who))
-            }
-        }
-    }
-}
+pub use crate::model::knowledge::attempt::*;
 
 /// Makes the assignment of a new workspace follow it: creates its record, or names the workspace in
 /// the record that was created with it.
@@ -161,19 +125,78 @@ pub(crate) fn follow_agent(
 pub(crate) fn follow_lease(
     state: &mut State,
     entry: &Stamped,
-    id: &WorkspaceId,
-    (epoch, surfaces, ttl_s): (u64, &Surfaces, Ttl),
+    opened: &Opened,
 ) -> Result<(), ApplyError> {
-    let Some(record) = state.assignment_of(id).map(|record| record.id) else { return Ok(()) };
-    let covers = Arc::new(Cover { surfaces: surfaces.clone(), ttl_s });
+    let at = entry.draft.workspace.as_ref();
+    let Some(record) = at.and_then(|at| state.assignment_of(at)).map(|own| own.id) else {
+        return Ok(());
+    };
+    let covers = Arc::new(Cover { surfaces: opened.surfaces.clone(), ttl_s: opened.ttl_s });
     state.change_record(entry, record, |own| {
-        (own.fields.claim, own.fields.covers) = (Some(epoch), Some(covers));
+        (own.fields.claim, own.fields.covers) = (Some(opened.epoch), Some(covers));
     })
 }
 
-/// The next assignment's id, for a workspace that is about to be created.
-pub(crate) fn next(state: &State) -> RecordId {
-    state.memory.next(Kind::Assignment)
+/// Moves the assignment of a workspace that goes on after a signal from it: the first `started`
+/// begins the work.
+pub(crate) fn follow_signal(
+    state: &mut State,
+    entry: &Stamped,
+    from: &WorkspaceId,
+) -> Result<(), ApplyError> {
+    match state.workspaces.get(from) {
+        Some(known) if !known.status.is_terminal() => follow(state, entry, from),
+        _ => Ok(()),
+    }
+}
+
+/// Emits a signal. That of an attempt outside runs moves its assignment.
+pub(crate) fn decide_emit(
+    tx: &mut Transaction<'_>,
+    caller: &Caller,
+    emit: &Emit,
+) -> Result<Reply, DecisionError> {
+    let from = workspace::own(tx.state(), caller, emit.workspace.as_ref())?;
+    if tx.state().is_open_attempt(workspace::get(tx.state(), &from)?) {
+        open::signalled(tx, caller, &from, emit)
+    } else {
+        signal::decide_emit(tx, caller, emit)
+    }
+}
+
+/// Aborts a workspace. The assignment of an attempt outside runs is cancelled.
+pub(crate) fn decide_abort(
+    tx: &mut Transaction<'_>,
+    caller: &Caller,
+    asked: &Abort,
+) -> Result<Reply, DecisionError> {
+    let known = tx.state().workspaces.get(&asked.workspace);
+    if known.is_none_or(|known| !tx.state().is_open_attempt(known)) {
+        return abort::decide_abort(tx, caller, asked);
+    }
+    let at = open::moved(tx, caller, &asked.workspace, |assignment| Move {
+        reason: asked.reason.clone(),
+        ..Move::plain(assignment, Word::Cancelled)
+    })?;
+    tx.workspace_reply(&at)
+}
+
+/// Moves a workspace to another agent. The assignment of an attempt outside runs is rerouted.
+pub(crate) fn decide_migrate(
+    tx: &mut Transaction<'_>,
+    caller: &Caller,
+    asked: &Migrate,
+) -> Result<Reply, DecisionError> {
+    let known = tx.state().workspaces.get(&asked.workspace);
+    if known.is_none_or(|known| !tx.state().is_open_attempt(known)) {
+        return migrate::decide_migrate(tx, caller, asked);
+    }
+    let next = open::moved(tx, caller, &asked.workspace, |assignment| Move {
+        agent: Some(asked.agent.clone()),
+        reason: asked.reason.clone(),
+        ..Move::plain(assignment, Word::Rerouted)
+    })?;
+    tx.workspace_reply(&next)
 }
 
 /// The id of the standing root, or an error if there is no project.
