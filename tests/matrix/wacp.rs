@@ -73,7 +73,7 @@ fn plan(scene: &mut Scene, _: &str, path: &str) -> String {
 /// A task, as the coordinator has it listed. Others see of a run what it shows them.
 #[track_caller]
 fn listed(scene: &mut Scene, task: &Task) -> Value {
-    let all = scene.order("wacp_task_list", json!({}));
+    let all = scene.order("wacp_task_list", json!({ "all": true }));
     let found = having(&all["items"], "plan", &task.plan).pop();
     found.unwrap_or_else(|| panic!("{} is not listed: {all}", task.plan))
 }

@@ -10,7 +10,7 @@ use crate::registry::apply_error::ApplyError;
 use crate::registry::rule::Rule;
 use crate::rules::admin::adoption;
 use crate::rules::identity::{agent, authentication, user};
-use crate::rules::knowledge::records as remembered;
+use crate::rules::knowledge::{attempt, records as remembered};
 use crate::rules::leasing::{lease, session};
 use crate::rules::permissions;
 use crate::rules::runs::approvals::{escalation, gate};
@@ -37,7 +37,10 @@ impl Transaction<'_> {
             let (first, before) = (self.made.len(), self.before());
             match deadline {
                 Deadline::Lease(id) => lease::on_deadline(self, &id)?,
-                Deadline::Session(id) => session::on_deadline(self, &id)?,
+                Deadline::Session(id) => {
+                    session::on_deadline(self, &id)?;
+                    attempt::open::abandon(self, first)?;
+                }
                 Deadline::Workspace(id) => change::on_deadline(self, &id)?,
                 Deadline::Compute(id) => enforce::on_deadline(self, &id)?,
                 Deadline::Liveness(id) => liveness::on_deadline(self, &id)?,
@@ -63,7 +66,10 @@ impl Transaction<'_> {
         // The arrival of the caller stays on record even if the command is refused.
         let before = self.made.len();
         let result = match arrived.and_then(|()| commands::carry_out(self, caller, command)) {
-            Ok(reply) => Ok(reply),
+            Ok(reply) => {
+                attempt::open::abandon(self, before)?;
+                Ok(reply)
+            }
             Err(halt) => {
                 self.released = false;
                 self.go_back_to(before)?;

@@ -3,7 +3,7 @@
 use crate::memory::{alice, bob, id_of, no, ok, sound};
 use crate::support::{World, agent};
 use althing_kernel::records::{Kind, RecordId, Status, next};
-use althing_kernel::{Caller, Event, Rule};
+use althing_kernel::{Caller, Rule, workspace};
 use serde_json::{Value, json};
 
 fn plan(world: &mut World, fields: &Value) -> RecordId {
@@ -35,13 +35,17 @@ fn a_task_comes_with_its_claim_in_one_commit() {
     let reply = take(&mut world, &alice());
     assert_eq!(reply["claim"]["surfaces"], json!(["src/a.rs", "docs"]), "{reply}");
     assert_eq!(reply["claim"]["task"], task.to_string());
-    let record = world.state.memory().record(task).unwrap();
+    let record = world.state.shown(world.state.memory().record(task).unwrap());
     assert_eq!(record.status, Status::InProgress);
     assert_eq!(
         record.fields.assignee.as_ref().map(althing_kernel::blackboard::Label::as_str),
         Some("alice")
     );
-    assert!(matches!(world.last_event(), Event::LeaseOpened(_)), "{:?}", world.last());
+    let tried = world.state.memory().newest(Kind::Assignment, Some(true)).next().unwrap();
+    assert_eq!((tried.status, tried.fields.plan_id), (Status::Started, Some(task)));
+    assert_eq!(tried.fields.claim, reply["claim"]["epoch"].as_u64(), "its claim is its authority");
+    let (_, attempt) = world.state.workspace_of(tried).unwrap();
+    assert_eq!(attempt.status, workspace::Status::Active);
     // Asked again, the same task comes back and nothing is recorded.
     let before = world.state.seq();
     let again = take(&mut world, &alice());

@@ -224,7 +224,8 @@ fn moved(context: &ProjectContext, task: &Record, step: Move) -> Result<Handed, 
     };
     let released = moved.side_effects.iter().filter(|own| own.action == Action::Released).count();
     let present = context.present()?;
-    let now = present.state.memory().record(task.id).map_or(task.status, |own| own.status);
+    let now = present.state.memory().record(task.id);
+    let now = now.map_or(task.status, |own| present.state.status_of(own));
     Ok(Handed { task: task.id.label(), status: now.to_string(), released })
 }
 

@@ -200,6 +200,14 @@ impl State {
         }
     }
 
+    /// The state of a task in the words of runs. An open task is in progress while somebody works
+    /// on it.
+    pub fn task_status_of(&self, record: &Record) -> task::Status {
+        let stored = record.task_state().unwrap_or(task::State::Pending).in_runs();
+        let at_work = || matches!(self.status_of(record), Status::InProgress | Status::Blocked);
+        if stored == task::Status::Pending && at_work() { task::Status::InProgress } else { stored }
+    }
+
     /// The run that governs a task: the current one, if the task was planned in it or a workspace
     /// of it was bound to the task.
     pub(crate) fn run_over(&self, record: &Record) -> Option<&WorkspaceId> {
@@ -218,23 +226,40 @@ impl State {
         self.run_over(record).is_some()
     }
 
-    /// The workspace that is bound to a task and has not ended.
+    /// The workspace in which somebody works on a task, or is offered it: the one that a run bound
+    /// to it, or the attempt outside runs. None that has ended.
     pub fn live_attempt(&self, record: &Record) -> Option<(&WorkspaceId, &workspace::Workspace)> {
-        let id = record.task()?.workspace.as_ref()?;
+        let mut given = self.memory.at_work_on(record.id);
+        let outside =
+            || given.find_map(|id| self.live(self.memory.record(id)?.fields.workspace.as_ref()?));
+        self.bound_attempt(record).or_else(outside)
+    }
+
+    /// The workspace that a run bound to a task and that has not ended.
+    pub(crate) fn bound_attempt(
+        &self,
+        record: &Record,
+    ) -> Option<(&WorkspaceId, &workspace::Workspace)> {
+        self.live(record.task()?.workspace.as_ref()?)
+    }
+
+    /// A workspace that has not ended.
+    fn live(&self, id: &WorkspaceId) -> Option<(&WorkspaceId, &workspace::Workspace)> {
         let (id, known) = self.workspaces.get_key_value(id)?;
         (!known.status.is_terminal()).then_some((id, known.as_ref()))
     }
 
-    /// The state of a record in the words of the memory protocol. The task of a blocked workspace
-    /// is blocked.
+    /// The state of a record in the words of the memory protocol. A task is as far as the attempt
+    /// at it: in progress once its agent has taken it up, blocked while the agent is.
     pub fn status_of(&self, record: &Record) -> Status {
-        let blocked = || {
-            let attempt = self.live_attempt(record);
-            attempt.is_some_and(|(_, known)| known.status == workspace::Status::Blocked)
-        };
-        match record.word() {
-            Status::InProgress if record.id.kind == Kind::Plan && blocked() => Status::Blocked,
-            word => word,
+        let word = record.word();
+        if record.id.kind != Kind::Plan || !matches!(word, Status::Open | Status::InProgress) {
+            return word;
+        }
+        match self.live_attempt(record).map(|(_, known)| known.status) {
+            Some(workspace::Status::Blocked) => Status::Blocked,
+            Some(workspace::Status::Idle) | None => word,
+            Some(_) => Status::InProgress,
         }
     }
 

@@ -9,7 +9,7 @@
 
 use crate::machine::state::{Deadline, State};
 use crate::machine::transaction::{DecisionError, Transaction};
-use crate::model::knowledge::records::Kind as RecordKind;
+use crate::model::knowledge::records::{Kind as RecordKind, Record};
 use crate::model::leasing::lease::{Lease, ReleaseCause};
 use crate::protocol::event::{Draft, Event, Stamped};
 use crate::protocol::refusal::Refusal;
@@ -211,8 +211,8 @@ fn about(workspace: &WorkspaceId, session: &Session, event: Event) -> Draft {
     }
 }
 
-/// Whether work is bound to a lease: an assignment that is not over has it as its claim, or its agent
-/// works in a run.
+/// Whether work is bound to a lease: somebody gave its agent an assignment that is not over and has it
+/// as its claim, or its agent works in a run.
 fn is_bound(state: &State, lease: &Lease) -> bool {
     let in_run = match &lease.holder {
         Principal::Agent(agent) => {
@@ -222,7 +222,8 @@ fn is_bound(state: &State, lease: &Lease) -> bool {
         Principal::User(_) | Principal::System => false,
     };
     let mut given = state.memory.newest(RecordKind::Assignment, Some(true));
-    in_run || given.any(|assignment| assignment.fields.claim == Some(lease.epoch))
+    let is_for = |own: &Record| own.fields.claim == Some(lease.epoch);
+    in_run || given.any(|own| is_for(own) && !own.is_own_work())
 }
 
 /// The absence of the host that a lease was taken through, and when the lease is free; `None` while

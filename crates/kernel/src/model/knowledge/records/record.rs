@@ -171,6 +171,11 @@ impl Record {
         self.fields.plan_id.filter(|_| self.id.kind == Kind::Assignment && at_work)
     }
 
+    /// Whether it is an assignment that its agent took up by itself.
+    pub fn is_own_work(&self) -> bool {
+        self.is_for(&self.author)
+    }
+
     /// Whether it is assigned to this principal.
     pub fn is_for(&self, who: &Principal) -> bool {
         matches!(who, Principal::Agent(name) if self.fields.agent.as_ref() == Some(name))

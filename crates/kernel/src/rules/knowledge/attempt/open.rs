@@ -2,7 +2,9 @@
 //! the same commit.
 
 use crate::machine::transaction::{DecisionError, Transaction};
-use crate::model::knowledge::records::record::Record;
+use crate::model::knowledge::records::create::{Create, Created as CreatedRecord};
+use crate::model::knowledge::records::field::Fields;
+use crate::model::knowledge::records::record::{Record, Tags};
 use crate::model::knowledge::records::transition::{Move, PlanStatus};
 use crate::model::knowledge::records::vocabulary::Status as Word;
 use crate::model::runs::signal::{Emit, SignalReply, SignalType};
@@ -19,13 +21,14 @@ use crate::registry::apply_error::ApplyError;
 use crate::registry::record_id::{Kind, RecordId};
 use crate::registry::rule::Rule;
 use crate::rules::knowledge::attempt::{standing_root, words};
-use crate::rules::knowledge::records::transition;
+use crate::rules::knowledge::records::{create, record, transition};
 use crate::rules::runs::signal::Saying;
 use crate::rules::runs::workspace::abort;
 use crate::rules::runs::workspace::change::{self, Change};
 use crate::rules::runs::{signal, workspace};
 use crate::surfaces::Surface;
 use crate::values::id::{IdKind, SignalId, WorkspaceId};
+use crate::values::name::AgentName;
 use crate::values::principal::{Actor, Caller, Principal};
 use crate::values::text::Text;
 use crate::values::token::RoleName;
@@ -62,11 +65,43 @@ fn begin_again(
 ) -> Result<(), DecisionError> {
     let goes_on = matches!(record.status, Word::Accepted | Word::Started | Word::Blocked);
     let tried = record.fields.workspace.is_some();
-    if record.status != Word::Offered && !(goes_on && tried) {
+    // What somebody took up by itself begins as started.
+    let is_new = record.version == 1;
+    if record.status != Word::Offered && !(goes_on && (tried || is_new)) {
         return Ok(());
     }
     begin(tx, caller, record)?;
     bring(tx, caller, record.id)
+}
+
+/// Begins an attempt of the caller at an open task that nobody gave it.
+pub(crate) fn take_up(
+    tx: &mut Transaction<'_>,
+    caller: &Caller,
+    (agent, task): (&AgentName, RecordId),
+    claim: Option<u64>,
+) -> Result<(), DecisionError> {
+    let text = tx.state().memory.get(task)?.text.clone();
+    let fields = Fields {
+        agent: Some(agent.clone()),
+        claim,
+        max_retries: Some(0),
+        plan_id: Some(task),
+        ..Fields::default()
+    };
+    let create = Create {
+        fields,
+        kind: Kind::Assignment,
+        provenance: None,
+        request_id: None,
+        status: None,
+        tags: Tags::default(),
+        text,
+    };
+    let made = create::plan(tx.state(), &caller.principal, &create)?;
+    let session = create::session_of(tx, caller)?;
+    let made = CreatedRecord { session, status: Word::Started, ..made };
+    record(tx, caller, Event::MemoryCreated(Box::new(made))).map(drop)
 }
 
 /// Moves a workspace to where its assignment is.
@@ -179,6 +214,35 @@ impl By<'_> {
         let reason = Some(Text::lossy("there is nothing to merge"));
         Ok(change::take(tx, self.at, Change { to, trigger, initiator, reason, actor })?)
     }
+}
+
+/// Ends what agents took up by themselves in sessions that the entries from `first` on closed. Work
+/// that somebody else gave them waits for them, up to its own time-outs.
+pub(crate) fn abandon(tx: &mut Transaction<'_>, first: usize) -> Result<(), ApplyError> {
+    let made = tx.entries().get(first..).unwrap_or_default();
+    let closed: Vec<(AgentName, WorkspaceId)> = made
+        .iter()
+        .filter_map(|entry| match &entry.draft.event {
+            Event::SessionClosed(over) => Some((over.agent.clone(), over.workspace.clone())),
+            _ => None,
+        })
+        .collect();
+    for (agent, session) in closed {
+        let bound: Vec<WorkspaceId> = tx.state().bound_to(&agent).cloned().collect();
+        for at in bound {
+            let own = tx.state().assignment_of(&at);
+            // What was completed waits to be merged.
+            let goes_on = |own: &Record| own.is_own_work() && own.worked_on().is_some();
+            let left =
+                own.is_some_and(|own| goes_on(own) && own.session.as_ref() == Some(&session));
+            if left {
+                let reason = Some(Text::lossy("the session of its agent ended"));
+                let step = Change::of_runtime(Status::Failed, Trigger::Timeout);
+                change::fail(tx, &at, Change { reason, ..step })?;
+            }
+        }
+    }
+    Ok(())
 }
 
 /// Creates the workspace of an assignment that is offered.

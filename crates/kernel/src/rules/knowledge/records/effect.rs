@@ -65,6 +65,21 @@ pub(crate) fn of_plan(
     held.map(|lease| if lease.holder == *who { released(lease) } else { denied(lease) }).collect()
 }
 
+/// The effects of a plan that ends: on the leases for it, and on the attempt that the caller made at
+/// it by itself, which ends with it.
+pub(crate) fn of_ended_plan(
+    state: &State,
+    who: &Principal,
+    plan: RecordId,
+    to: Status,
+) -> Vec<Effect> {
+    let end = if to == Status::Done { Status::Completed } else { Status::Cancelled };
+    let tried = state.memory.at_work_on(plan).filter_map(|id| state.memory.record(id));
+    let own = tried.filter(|own| own.is_own_work() && own.is_for(who));
+    let ended = own.map(|own| Effect::new(Action::Moved, own.id).to(end));
+    of_plan(state, who, plan, None).into_iter().chain(ended).collect()
+}
+
 /// The effect on the lease of an assignment that ended. It is released whether the agent or the
 /// dispatcher holds it.
 pub(crate) fn of_claim(state: &State, assignment: &Record) -> Option<Effect> {
@@ -235,7 +250,9 @@ pub(crate) fn on_plan(
     let mut effects = vec![Effect::new(Action::Moved, plan.id).to(to)];
     if to == Status::Done {
         let claim = assignment.fields.claim;
-        let claims = claimed_beside(state, plan.id, claim);
+        let held = state.leases_for(&plan.id.to_string());
+        let claims =
+            held.filter(|lease| lease.holder != *who && Some(lease.epoch) != claim).count();
         let others = state.memory.at_work_on(plan.id).filter(|id| *id != assignment.id).count();
         if claims + others > 0 {
             let counted =

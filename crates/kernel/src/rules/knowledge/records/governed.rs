@@ -55,7 +55,7 @@ pub(crate) fn task_of(state: &State, plan: Option<RecordId>) -> Option<&Record> 
 /// Refuses to give out a task that a workspace is bound to, or that a run has taken: its coordinator
 /// binds a workspace to it.
 pub(crate) fn is_free(state: &State, own: &Record) -> Result<(), Refusal> {
-    if let Some((id, known)) = state.live_attempt(own) {
+    if let Some((id, known)) = state.bound_attempt(own) {
         let agent = known.agent.as_ref().map(AgentName::as_str).unwrap_or_default();
         let message = format!("{} is assigned to {agent} (workspace {id})", own.id);
         return Err(Refusal::denied(Rule::PlanTaken, message));

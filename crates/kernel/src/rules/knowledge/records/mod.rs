@@ -268,7 +268,7 @@ fn answer(
 
 /// Records an event caused by the caller, with the leases that end or begin with it and those that
 /// it renews.
-fn record(
+pub(crate) fn record(
     tx: &mut Transaction<'_>,
     caller: &Caller,
     event: Event,

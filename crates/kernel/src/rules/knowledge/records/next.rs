@@ -10,18 +10,21 @@ use crate::model::knowledge::records::vocabulary::Status;
 use crate::model::leasing::lease::surfaces::{Surfaces, split_scope};
 use crate::model::leasing::lease::{Lease, Open};
 use crate::model::leasing::view::LeaseView;
+use crate::model::runs::workspace;
 use crate::protocol::refusal::{Details, Refusal};
 use crate::protocol::reply::Reply;
 use crate::registry::record_id::{Kind, RecordId};
 use crate::registry::rule::Rule;
+use crate::rules::knowledge::attempt;
 use crate::rules::knowledge::records::create::name_of;
-use crate::rules::knowledge::records::{transition, update};
+use crate::rules::knowledge::records::{governed, transition, update};
 use crate::rules::leasing::collisions::collisions;
 use crate::rules::leasing::lease::Grant;
 use crate::rules::leasing::lease::using::renew_used;
 use crate::rules::leasing::{lease, session};
 use crate::surfaces::Surface;
 use crate::values::label::Label;
+use crate::values::name::AgentName;
 use crate::values::principal::{Caller, Principal};
 use crate::values::text::Text;
 use crate::values::time::Timestamp;
@@ -41,10 +44,14 @@ pub(crate) fn decide_next(
     let (session, _) = session::ensure_called(tx, caller, args.client.as_ref())?;
     let caller = &Caller { session: session.clone(), ..caller.clone() };
     let (task, taken) = meant(tx.state(), tx.now(), &caller.principal, args.task)?;
-    if taken {
-        take(tx, caller, task)?;
+    let given = assignment_for(tx.state(), caller, task);
+    if let (true, Some(given)) = (taken, given) {
+        accept(tx, caller, given)?;
     }
     let claim = claim(tx, caller, task, args)?;
+    if taken && given.is_none() {
+        take(tx, caller, task, claim.as_ref())?;
+    }
     let made = tx.entries().get(first..).unwrap_or_default();
     let own = made.iter().rev().find(|entry| entry.draft.causation.is_none());
     let cause = own.map(|entry| entry.id.clone());
@@ -89,8 +96,10 @@ pub fn current<'s>(
     live.filter(move |plan| {
         let named = name.is_some() && plan.fields.assignee == name;
         let held = |lease: &Lease| lease.holder == who && lease.is_live(now);
-        let is_taken = named || holders(state, plan).any(held);
-        plan.status == Status::InProgress && is_taken
+        let tried = || state.live_attempt(plan).and_then(|(_, known)| known.agent.as_ref());
+        let tries = || tried().is_some_and(|agent| who == Principal::Agent(agent.clone()));
+        let is_taken = named || holders(state, plan).any(held) || tries();
+        is_taken && state.status_of(plan) == Status::InProgress
     })
 }
 
@@ -154,11 +163,14 @@ fn obstacle(
     if let Some(given) = given_to_another(state, who, plan) {
         return Some(given);
     }
+    if !named && let Some(agent) = busy_with(state, plan) {
+        return Some(format!("is worked on by {agent}"));
+    }
     let assignee = plan.fields.assignee.as_ref();
     let is_left = || assignee.is_none_or(|name| is_gone(state, name));
     let is_others = assignee.is_some() && assignee.cloned() != name_of(who);
     let whose = assignee.map_or("somebody", Label::as_str);
-    match plan.status {
+    match state.status_of(plan) {
         Status::Open if is_others => return Some(format!("is for {whose}")),
         Status::InProgress if !is_left() || (assignee.is_none() && !named) => {
             return Some(format!("is worked on by {whose}"));
@@ -178,8 +190,11 @@ fn obstacle(
         return Some(format!("waits for {}", unmet.join(", ")));
     }
     let step = Move::plain(plan.id, Status::InProgress);
-    let moves = plan.status != Status::InProgress;
-    let refusal = moves.then(|| transition::plan(state, who, &step).err()).flatten();
+    let refusal = if plan.word() == Status::InProgress {
+        governed::leaves_alone(state, plan).err()
+    } else {
+        transition::plan(state, who, &step).err()
+    };
     refusal.map(|refusal| format!("cannot be taken: {}", refusal.message))
 }
 
@@ -199,6 +214,12 @@ fn is_gone(state: &State, name: &Label) -> bool {
     let is_person = name.as_str().contains(':');
     let is_here = state.sessions.values().any(|session| session.agent.as_str() == name.as_str());
     !is_person && !is_here
+}
+
+/// The agent whose attempt at a task goes on.
+fn busy_with<'s>(state: &'s State, plan: &Record) -> Option<&'s AgentName> {
+    let (_, attempt) = state.live_attempt(plan)?;
+    attempt.agent.as_ref().filter(|_| attempt.status == workspace::Status::Active)
 }
 
 /// The open assignment of a task to somebody else, if there is one.
@@ -233,20 +254,60 @@ fn holders<'s>(state: &'s State, plan: &Record) -> impl Iterator<Item = &'s Leas
     state.leases_for(&plan.id.to_string()).map(AsRef::as_ref)
 }
 
-/// Makes a task the caller's: its assignment is accepted, the caller becomes its assignee, and it
-/// is in progress.
-fn take(tx: &mut Transaction<'_>, caller: &Caller, task: RecordId) -> Result<(), DecisionError> {
-    let given = tx.state().memory.at_work_on(task).find(|id| {
-        let record = tx.state().memory.record(*id);
+/// The caller's own assignment for a task, which it takes up or goes on with.
+fn assignment_for(state: &State, caller: &Caller, task: RecordId) -> Option<RecordId> {
+    let mut given = state.memory.at_work_on(task);
+    given.find(|id| {
+        let record = state.memory.record(*id);
         record.is_some_and(|own| own.is_for(&caller.principal))
-    });
-    for (from, to) in [(Status::Offered, Status::Accepted), (Status::Accepted, Status::Started)] {
-        let Some(own) = given.and_then(|id| tx.state().memory.record(id)) else { continue };
-        if own.status == from {
-            let step = Move::plain(own.id, to);
-            transition::decide(tx, caller, &step, None)?;
+    })
+}
+
+/// Takes up an assignment that was offered, or that was blocked.
+fn accept(tx: &mut Transaction<'_>, caller: &Caller, own: RecordId) -> Result<(), DecisionError> {
+    let steps = [
+        (Status::Offered, Status::Accepted),
+        (Status::Accepted, Status::Started),
+        (Status::Blocked, Status::Started),
+    ];
+    for (from, to) in steps {
+        let given = tx.state().memory.get(own)?;
+        if given.status == from {
+            transition::decide(tx, caller, &Move::plain(own, to), None)?;
         }
     }
+    let plan = tx.state().memory.get(own)?.fields.plan_id;
+    let stuck = plan.and_then(|plan| tx.state().memory.record(plan));
+    match stuck.filter(|plan| plan.status == Status::Blocked).map(|plan| plan.id) {
+        Some(plan) => put_in_hand(tx, caller, plan),
+        None => Ok(()),
+    }
+}
+
+/// Makes a task the caller's. An agent begins an attempt at it, of which the claim is the authority;
+/// a person becomes its assignee.
+fn take(
+    tx: &mut Transaction<'_>,
+    caller: &Caller,
+    task: RecordId,
+    claim: Option<&LeaseView>,
+) -> Result<(), DecisionError> {
+    let is_open = tx.state().memory.get(task)?.status == Status::Open;
+    if let Principal::Agent(agent) = &caller.principal {
+        attempt::open::take_up(tx, caller, (agent, task), claim.map(|claim| claim.epoch))?;
+        if is_open {
+            return Ok(());
+        }
+    }
+    put_in_hand(tx, caller, task)
+}
+
+/// Makes the caller the assignee of a task, which is in progress.
+fn put_in_hand(
+    tx: &mut Transaction<'_>,
+    caller: &Caller,
+    task: RecordId,
+) -> Result<(), DecisionError> {
     let plan = tx.state().memory.get(task)?.clone();
     let name = name_of(&caller.principal);
     if plan.fields.assignee != name {

@@ -14,7 +14,9 @@ use crate::protocol::refusal::Refusal;
 use crate::registry::apply_error::ApplyError;
 use crate::registry::record_id::Kind;
 use crate::registry::rule::Rule;
-use crate::rules::knowledge::records::{bad_field, change, effect, expect, governed, record};
+use crate::rules::knowledge::records::{
+    bad_field, change, effect, expect, governed, record, transition,
+};
 use crate::values::idempotency::Mark;
 use crate::values::principal::{Caller, Principal};
 
@@ -106,7 +108,11 @@ pub(crate) fn plan(state: &State, who: &Principal, asked: &TakeStep) -> Result<S
         after.status = asked.status;
     }
     let completed = completes(state, own, &after);
-    let effects = if completed { effect::of_plan(state, who, own.id, None) } else { Vec::new() };
+    let effects = if completed {
+        effect::of_ended_plan(state, who, own.id, Status::Done)
+    } else {
+        Vec::new()
+    };
     let (plan, status, step) = (asked.plan, asked.status, asked.step);
     Ok(Stepped { completed, effects, plan, request: None, status, step })
 }
@@ -121,7 +127,8 @@ pub(crate) fn apply(state: &mut State, entry: &Stamped, body: &Stepped) -> Resul
         if body.completed {
             own.enter(Status::Done, entry.at);
         }
-    })
+    })?;
+    transition::apply_others(state, entry, &body.effects)
 }
 
 pub(crate) fn reply(record: Arc<Record>, body: &Stepped) -> MemoryReply {

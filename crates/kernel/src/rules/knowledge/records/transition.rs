@@ -156,7 +156,7 @@ fn effects(
     asked: &Move,
 ) -> Result<Vec<Effect>, Refusal> {
     match own.id.kind {
-        Kind::Plan if !own.table().is_live(to) => Ok(effect::of_plan(state, who, own.id, None)),
+        Kind::Plan if !own.table().is_live(to) => Ok(effect::of_ended_plan(state, who, own.id, to)),
         Kind::Plan => {
             asked.claim.map_or(Ok(Vec::new()), |claim| effect::given_back(state, who, own, claim))
         }

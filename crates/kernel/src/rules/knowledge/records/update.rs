@@ -17,6 +17,7 @@ use crate::registry::rule::Rule;
 use crate::rules::knowledge::records::create::{fits, missing};
 use crate::rules::knowledge::records::{
     assign, bad_field, change, effect, expect, governed, keyed, link, loops, offer, record, step,
+    transition,
 };
 use crate::values::idempotency::Mark;
 use crate::values::label::Label;
@@ -94,7 +95,11 @@ pub(crate) fn plan(state: &State, who: &Principal, asked: &Update) -> Result<Upd
     }
     let (clear, tags, text) = (asked.clear.clone(), asked.tags.clone(), asked.text.clone());
     let completed = step::completes(state, own, &fields.steps);
-    let effects = if completed { effect::of_plan(state, who, own.id, None) } else { Vec::new() };
+    let effects = if completed {
+        effect::of_ended_plan(state, who, own.id, Status::Done)
+    } else {
+        Vec::new()
+    };
     let stands = own.id.kind == Kind::Decision && own.status == Status::Approved;
     let decided = stands.then(|| asked.text.as_ref().unwrap_or(&own.text).clone());
     let (id, request) = (own.id, None);
@@ -205,5 +210,6 @@ pub(crate) fn apply(state: &mut State, entry: &Stamped, body: &Updated) -> Resul
         if body.completed {
             own.enter(Status::Done, entry.at);
         }
-    })
+    })?;
+    transition::apply_others(state, entry, &body.effects)
 }

@@ -16,6 +16,8 @@ impl TaskView {
         let waits_for: Vec<TaskId> = unmet(state, task).cloned().collect();
         let record = state.task_record(&task.id);
         let text = record.filter(|_| task.graph == Graph::standing());
+        let status = record.map_or(task.status, |record| state.task_status_of(record));
+        let attempt = record.and_then(|record| state.live_attempt(record));
         TaskView {
             task: task.id.clone(),
             plan: record.map(|record| record.id.to_string()).unwrap_or_default(),
@@ -25,17 +27,17 @@ impl TaskView {
             text: text.map(|record| record.text.to_string()),
             depends_on: task.depends_on.clone(),
             ready: waits_for.is_empty()
-                && task.status == Status::Pending
+                && status == Status::Pending
                 && is_of_this_run(state, task)
                 && not_taken(state, task).is_ok(),
             waits_for,
             parent_task: task.parent.clone(),
             priority: task.priority,
             estimate: task.estimate.clone(),
-            status: task.status,
+            status,
             agent: record.and_then(|record| state.at_work_on(record)).cloned(),
             governed: record.is_some_and(|record| state.is_governed(record)),
-            workspace: task.workspace.clone(),
+            workspace: task.workspace.clone().or_else(|| attempt.map(|(id, _)| id.clone())),
             history: task.history.clone(),
             checkpoint: task.checkpoint.clone(),
             created_at: task.at,

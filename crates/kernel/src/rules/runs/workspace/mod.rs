@@ -152,7 +152,7 @@ pub(crate) fn own(
         let message = format!("workspace {named} is not bound to agent {agent}");
         return Err(Refusal::denied(Rule::OwnWorkspace, message));
     }
-    let mut bound = state.bound_to(agent);
+    let mut bound = at_work_in(state, agent).into_iter();
     match (bound.next(), bound.next()) {
         (Some(only), None) => Ok(only.clone()),
         (None, _) => {
@@ -165,6 +165,22 @@ pub(crate) fn own(
             Err(Refusal::denied(Rule::OwnWorkspace, message).allowing(all))
         }
     }
+}
+
+/// The workspaces that an agent may mean when it names none: those of the run, else the attempts
+/// outside runs that it works on, else those it is offered or cannot go on with.
+fn at_work_in<'s>(state: &'s State, agent: &AgentName) -> Vec<&'s WorkspaceId> {
+    let all: Vec<_> =
+        state.bound_to(agent).filter_map(|id| state.workspaces.get_key_value(id)).collect();
+    let of = |fits: &dyn Fn(&Workspace) -> bool| -> Vec<&'s WorkspaceId> {
+        all.iter().filter(|(_, known)| fits(known)).map(|(id, _)| *id).collect()
+    };
+    let in_run = of(&|known| !state.is_open_attempt(known));
+    if !in_run.is_empty() {
+        return in_run;
+    }
+    let active = of(&|known| known.status == Status::Active);
+    if active.is_empty() { of(&|_| true) } else { active }
 }
 
 impl State {
