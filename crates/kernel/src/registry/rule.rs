@@ -368,14 +368,19 @@ rules! {
         "A task that a run has taken moves only by its workspace's signals and the coordinator's orders."
         => "Say it in its workspace with `althing signal`, or ask the coordinator; `althing task show ID` names both.";
     AttemptGoverned "A-ATT-01":
-        "An assignment that is a workspace of a run is offered, timed out and retried by the run; its agent and the coordinator move it otherwise."
-        => "Say `accepted`, `started`, `blocked`, `completed` or `failed` as its agent, or `cancelled` or `rerouted` as the coordinator; `althing task retry ID` allows another attempt.";
+        "An assignment that is a workspace of a run is offered, timed out and retried by the run; \
+        its agent and the coordinator move it otherwise."
+        => "Say `accepted`, `started`, `blocked`, `completed` or `failed` as its agent, or `cancelled` \
+        or `rerouted` as the coordinator; `althing task retry ID` allows another attempt.";
     OpenAttempt "A-ATT-02":
-        "An attempt outside runs is moved by its agent's signals, and aborted or given to another agent by whoever dispatched it."
-        => "Use `althing signal`, `althing workspace abort` or `althing workspace migrate`; for other orders start a run.";
+        "An attempt outside runs is moved by its agent's signals, and aborted or given to another \
+        agent by whoever dispatched it."
+        => "Use `althing signal`, `althing workspace abort` or `althing workspace migrate`; for other \
+        orders start a run.";
     AuthorityLease "A-ATT-03":
         "The lease for the authority of a workspace ends with the workspace."
-        => "Complete or abort the workspace; a person can end the lease with `althing release LEASE --force --reason … --user NAME`.";
+        => "Complete or abort the workspace; a person can end the lease with \
+        `althing release LEASE --force --reason … --user NAME`.";
     TaskReady "W-TASK-07":
         "A task can be assigned once all its dependencies are done."
         => "Wait for the tasks named; `althing task ready` shows what can be assigned.";

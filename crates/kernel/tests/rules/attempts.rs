@@ -369,3 +369,74 @@ fn an_assignment_made_for_a_runs_task_is_its_workspace() {
     assert_eq!(run.view(&here).task, Some(task));
     run.sound();
 }
+
+/// A task of alice's own, taken with the native word, and the assignment that it is.
+fn taken(world: &mut World) -> (RecordId, RecordId) {
+    let plan = create(world, Kind::Plan);
+    ok(world, &alice(), "work.next", &json!({ "task": plan }));
+    (newest(world).id, plan)
+}
+
+fn status_of(world: &World, plan: RecordId) -> Word {
+    world.state.status_of(&get(world, plan))
+}
+
+#[test]
+fn a_task_is_as_far_as_the_attempt_at_it() {
+    let mut world = world();
+    let (id, plan) = taken(&mut world);
+    assert_eq!(both(&world, id), (Word::Started, Status::Active));
+    assert_eq!(status_of(&world, plan), Word::InProgress);
+    moves(&mut world, &alice(), id, "blocked");
+    assert_eq!(status_of(&world, plan), Word::Blocked);
+    ok(&mut world, &alice(), "work.next", &json!({ "task": plan }));
+    assert_eq!((both(&world, id).0, status_of(&world, plan)), (Word::Started, Word::InProgress));
+    let here = at(&world, id);
+    says(&mut world, &alice(), &here, "failed");
+    assert_eq!(both(&world, id), (Word::Failed, Status::Failed));
+    assert_eq!(status_of(&world, plan), Word::Open, "somebody else may try");
+    // The verbs for records say the same about what was offered.
+    let (id, plan) = offered(&mut world);
+    assert_eq!(status_of(&world, plan), Word::Open, "bob has not taken it yet");
+    moves(&mut world, &bob(), id, "accepted");
+    assert_eq!(status_of(&world, plan), Word::InProgress);
+    sound(&world);
+}
+
+#[test]
+fn whoever_declares_the_plan_over_ends_the_own_attempt() {
+    for (to, then) in [("done", Word::Completed), ("cancelled", Word::Cancelled)] {
+        let mut world = world();
+        let (id, plan) = taken(&mut world);
+        moves(&mut world, &alice(), plan, to);
+        assert_eq!(get(&world, id).status, then);
+        assert!(both(&world, id).1.is_terminal());
+        sound(&world);
+    }
+    // So does the last step of the plan.
+    let mut world = world();
+    let steps = json!({ "kind": "plan", "text": "t", "fields": { "steps": [{ "text": "s" }] } });
+    let plan = id_of(&ok(&mut world, &alice(), "memory.create", &steps));
+    ok(&mut world, &alice(), "work.next", &json!({ "task": plan }));
+    let id = newest(&world).id;
+    let step = json!({ "plan": plan, "step": "stp_1", "status": "done" });
+    ok(&mut world, &alice(), "memory.step", &step);
+    assert_eq!(both(&world, id), (Word::Completed, Status::Closed));
+    sound(&world);
+}
+
+#[test]
+fn an_attempt_of_ones_own_ends_with_the_session_and_one_that_was_given_goes_on() {
+    let mut world = world();
+    let (own, plan) = taken(&mut world);
+    let (given, other) = offered(&mut world);
+    moves(&mut world, &bob(), given, "accepted");
+    for who in [alice(), bob()] {
+        ok(&mut world, &who, "session.close", &json!({}));
+    }
+    assert_eq!(both(&world, own), (Word::TimedOut, Status::Failed));
+    assert_eq!(status_of(&world, plan), Word::Open);
+    assert_eq!(both(&world, given), (Word::Accepted, Status::Active));
+    assert_eq!(status_of(&world, other), Word::InProgress);
+    sound(&world);
+}

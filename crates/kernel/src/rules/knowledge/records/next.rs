@@ -160,6 +160,10 @@ fn obstacle(
     if let Some(lease) = holders(state, plan).find(other) {
         return Some(format!("is worked on by {}", lease.holder));
     }
+    let status = state.status_of(plan);
+    if status == Status::Blocked && !named {
+        return Some(format!("is blocked{}", blocked_by(state, plan)));
+    }
     if let Some(given) = given_to_another(state, who, plan) {
         return Some(given);
     }
@@ -170,15 +174,10 @@ fn obstacle(
     let is_left = || assignee.is_none_or(|name| is_gone(state, name));
     let is_others = assignee.is_some() && assignee.cloned() != name_of(who);
     let whose = assignee.map_or("somebody", Label::as_str);
-    match state.status_of(plan) {
+    match status {
         Status::Open if is_others => return Some(format!("is for {whose}")),
         Status::InProgress if !is_left() || (assignee.is_none() && !named) => {
             return Some(format!("is worked on by {whose}"));
-        }
-        Status::Blocked if !named => {
-            let why = plan.fields.resolved_reason.as_ref();
-            let why = why.map_or_else(String::new, |why| format!(": {}", why.as_str()));
-            return Some(format!("is blocked{why}"));
         }
         Status::Blocked if is_others && !is_left() => return Some(format!("is for {whose}")),
         Status::Open | Status::InProgress | Status::Blocked => {}
@@ -198,15 +197,24 @@ fn obstacle(
     refusal.map(|refusal| format!("cannot be taken: {}", refusal.message))
 }
 
+/// The reason why a blocked task cannot go on, as the end of a sentence.
+fn blocked_by(state: &State, plan: &Record) -> String {
+    let attempt = state.memory.at_work_on(plan.id).find_map(|id| state.memory.record(id));
+    let said = attempt.and_then(|own| own.fields.resolved_reason.as_ref());
+    let why = said.or(plan.fields.resolved_reason.as_ref());
+    why.map_or_else(String::new, |why| format!(": {}", why.as_str()))
+}
+
 /// A task that has to be done first and is not, with its state and who has it.
 fn unmet(state: &State, id: RecordId) -> Option<String> {
     let plan = state.memory.record(id)?;
     if plan.status == Status::Done {
         return None;
     }
-    let whose = plan.fields.assignee.as_ref();
+    let shown = state.shown(plan);
+    let whose = shown.fields.assignee.as_ref();
     let whose = whose.map_or_else(String::new, |name| format!(", {}", name.as_str()));
-    Some(format!("{} ({}{whose})", id.label(), plan.status))
+    Some(format!("{} ({}{whose})", id.label(), shown.status))
 }
 
 /// Whether an assignee has no open session, so that nobody works on it any more.
