@@ -381,6 +381,21 @@ rules! {
         "The lease for the authority of a workspace ends with the workspace."
         => "Complete or abort the workspace; a person can end the lease with \
         `althing release LEASE --force --reason … --user NAME`.";
+    BranchOnce "A-GIT-01":
+        "The files of a workspace are on one branch, from its first to its last day."
+        => "See it with `althing workspace show WORKSPACE`; another attempt gets another workspace.";
+    MergeInGit "A-GIT-02":
+        "Work whose files are in git is merged by git."
+        => "Use `althing integrate WORKSPACE`, which prepares the merge and checks it.";
+    MergeStale "A-GIT-03":
+        "A merge builds on the newest commit on record of its branch."
+        => "Prepare it again with `althing integrate WORKSPACE`.";
+    ProcessReport "A-PROC-01":
+        "The agent of a workspace, or who commands it, records its processes, one at a time."
+        => "See what runs with `althing ps`.";
+    RunHolds "A-RUN-02":
+        "A run on hold gives out no work."
+        => "Go on with `althing resume`.";
     TaskReady "W-TASK-07":
         "A task can be assigned once all its dependencies are done."
         => "Wait for the tasks named; `althing task ready` shows what can be assigned.";

@@ -81,6 +81,12 @@ impl Surface {
         other.patterns().iter().all(covered)
     }
 
+    /// Whether the plain path of a file lies within this surface.
+    pub fn covers_file(&self, file: &Surface) -> bool {
+        let covered = |b: &Pattern| self.patterns().iter().any(|a| a.covers_file(b));
+        file.patterns().iter().all(covered)
+    }
+
     /// A path that both surfaces cover, if there is one.
     pub fn common_path(&self, other: &Surface) -> Option<String> {
         let with = |a: &Pattern| other.patterns().iter().find_map(|b| a.common_path(b));

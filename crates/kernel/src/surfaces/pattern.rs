@@ -111,8 +111,8 @@ impl Pattern {
     }
 
     /// Whether this pattern covers everything the other covers, as far as a cheap check can tell:
-    /// the other lies below this path, is the same, is exactly one path that this glob matches, or
-    /// is a symbol nested in this one.
+    /// the other lies below this path, is the same, is exactly one path that this glob matches, lies
+    /// below a folder whose whole content this glob matches, or is a symbol nested in this one.
     pub(crate) fn covers(&self, other: &Pattern) -> bool {
         if self == other {
             return true;
@@ -125,12 +125,19 @@ impl Pattern {
                 self.segments == other.segments && nested.parts.starts_with(&own.parts)
             }
             (Some(_), None) => false,
-            // A plain path may be a folder, and no glob covers all that may be below it.
+            // A plain path may be a folder, and only a glob that ends in `**` covers all that may be
+            // below it.
             (None, _) => {
-                let file = Pattern { segments: other.segments.clone(), below: false, symbol: None };
-                !other.below && !other.is_wild() && self.meets(&file)
+                let all_below = self.segments.last() == Some(&Segment::Deep);
+                (all_below || !other.below) && self.covers_file(other)
             }
         }
+    }
+
+    /// Whether this pattern covers a plain path that is a file.
+    pub(crate) fn covers_file(&self, file: &Pattern) -> bool {
+        let file = Pattern { segments: file.segments.clone(), below: false, symbol: None };
+        self.symbol.is_none() && !file.is_wild() && self.meets(&file)
     }
 
     /// The symbol that distinguishes it from others of the same file. A glob is treated as covering

@@ -19,6 +19,7 @@
 pub mod abort;
 pub mod account;
 pub(crate) mod authority;
+pub mod branch;
 pub mod budget;
 pub mod change;
 pub mod create;
@@ -32,6 +33,7 @@ pub mod meter;
 pub mod migrate;
 pub(crate) mod peer;
 pub mod priority;
+pub mod process;
 pub mod reparent;
 pub mod sight;
 pub mod suspend;
