@@ -41,15 +41,27 @@ pub(crate) struct PlanArgs {
 Takes the task that is most urgent, then oldest, among those that are ready: what it depends on is
 done, nobody else has it, and nobody else holds its files. Choosing it, claiming its files and
 marking it as yours is one step, so two agents never get the same. Whoever has a task already gets
-that one again. In a run, the work a coordinator assigned to you comes first.
+that one again. In a run, the work a coordinator assigned to you comes first, then what the run
+gives out to whoever fits.
 
 Examples:
   althing next --as alice
-  althing next pln#3 --as alice            this one, also if it was blocked")]
+  althing next pln#3 --as alice            this one, also if it was blocked
+  althing next --wait 10m --as alice       wait until something is ready
+  althing next --role tester --skill sql --as alice")]
 pub(crate) struct NextArgs {
     /// The task to take [default: the most urgent one that is ready].
     #[arg(value_name = "TASK")]
     pub(crate) task: Option<String>,
+    /// Take tasks for this role too.
+    #[arg(long, value_name = "ROLE")]
+    pub(crate) role: Option<String>,
+    /// A skill that you have; repeat for more.
+    #[arg(long, value_name = "SKILL")]
+    pub(crate) skill: Vec<String>,
+    /// Wait so long until something is ready.
+    #[arg(long, value_name = "TIME")]
+    pub(crate) wait: Option<String>,
 }
 
 /// Arguments of `done`.

@@ -169,6 +169,20 @@ pub fn ready<'s>(state: &'s State, now: Timestamp, who: &Principal) -> Vec<&'s R
     ready
 }
 
+/// The task that somebody would get now from `work.next`: one they have, one of the run's pool, or an
+/// open one. None if they would be refused.
+pub fn would_get(state: &State, now: Timestamp, who: &Principal, asked: &Next) -> Option<RecordId> {
+    if let Principal::Agent(agent) = who {
+        let own = pool::in_hand(state, agent).and_then(|id| state.workspaces.get(id));
+        let own = own.and_then(|known| state.task_record(known.charter.task.as_ref()?));
+        let given = own.map(|plan| plan.id).or_else(|| pool::would_get(state, agent, asked));
+        if given.is_some() {
+            return given;
+        }
+    }
+    meant(state, now, who, asked.task).map(|(task, _)| task).ok()
+}
+
 /// The reason why somebody cannot take a task now, as the end of a sentence about the task. None
 /// if they can.
 pub fn waits_for(state: &State, now: Timestamp, who: &Principal, plan: &Record) -> Option<String> {

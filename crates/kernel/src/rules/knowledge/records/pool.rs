@@ -23,6 +23,7 @@ use crate::registry::record_id::{Kind, RecordId};
 use crate::registry::rule::Rule;
 use crate::rules::knowledge::records::next::surfaces_of;
 use crate::rules::runs::envelope::inbox;
+use crate::rules::runs::workspace::authority::{self, Wanted};
 use crate::rules::runs::workspace::create::{self, Made};
 use crate::rules::runs::{signal, workspace};
 use crate::surfaces::Surface;
@@ -91,6 +92,22 @@ pub(crate) fn take(
         }
     }
     Ok(Taken::Nothing(reasons))
+}
+
+/// The task that an agent would get now, if it asked. Asking in vain leaves an entry, looking does
+/// not.
+pub(crate) fn would_get(state: &State, agent: &AgentName, asked: &Next) -> Option<RecordId> {
+    let (root, parent) = (root_of_pool(state)?, state.root.as_ref()?);
+    if root.hold != Hold::None || waiting(state, agent).is_some() {
+        return None;
+    }
+    let is_free = |task: &RecordId| {
+        let Ok(create) = workspace_for(state, agent, *task) else { return false };
+        let authority = create.authority.as_deref().unwrap_or(&root.charter.authority);
+        let wanted = Wanted { id: None, parent, agent, authority };
+        authority::check(state, &Principal::System, &wanted).is_ok()
+    };
+    candidates(state, asked).into_iter().find(is_free)
 }
 
 /// The gate at which a workspace for an agent waits for a person.
