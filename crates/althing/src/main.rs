@@ -22,6 +22,7 @@ mod moment;
 mod naming;
 mod output;
 mod place;
+mod plan_file;
 mod planning;
 mod progress;
 mod screen;

@@ -2,6 +2,7 @@
 
 pub(crate) mod client;
 pub mod connections;
+mod deadlines;
 
 use althing_kernel::access::Viewer;
 use althing_kernel::authentication::NoteAuthentic;
