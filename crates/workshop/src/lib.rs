@@ -2,8 +2,10 @@
 //!
 //! [`git`] asks git and makes commits without touching anybody's files or index, [`scratch`] is
 //! where such commits are made, one process at a time, and [`worktree`] reads the worktree of a
-//! worker that nobody here trusts. Nothing here knows the project's state.
+//! worker that nobody here trusts. [`command`] runs checks and set-ups. Nothing here knows the
+//! project's state.
 
+pub mod command;
 mod error;
 pub mod git;
 pub mod scratch;

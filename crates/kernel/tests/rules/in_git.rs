@@ -136,7 +136,17 @@ fn a_workspace_is_on_one_branch_and_only_its_own_put_it_there() {
     let args = json!({ "workspace": id, "branch": "x", "base": commit(1) });
     run.refused(&agent("w2"), "workspace.branch", args.clone(), "W-ROLE-04");
     run.ok(&agent("w1"), "workspace.branch", args.clone());
-    run.refused(&agent("w1"), "workspace.branch", args, "A-GIT-01");
+    let other = json!({ "workspace": id, "branch": "y", "base": commit(1) });
+    run.refused(&agent("w1"), "workspace.branch", other, "A-GIT-01");
+    // Somebody else moved the branch of the run: the next merge builds on that.
+    let (lead, root) = (Run::lead(), run.root.clone());
+    let moved = json!({ "workspace": root, "branch": "merged", "base": commit(4) });
+    run.ok(&lead, "workspace.branch", moved);
+    let done = finished(&mut run, "w2", "docs");
+    run.refused(&lead, "integration.decide", accept(&done, 1, 2), "A-GIT-03");
+    run.ok(&lead, "integration.decide", accept(&done, 4, 5));
+    let branch = run.view(&root).branch.unwrap();
+    assert_eq!((branch.base.to_string(), branch.tip.to_string()), (commit(1), commit(5)));
     run.sound();
 }
 

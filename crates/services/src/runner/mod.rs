@@ -1,4 +1,29 @@
 //! Running a plan: tasks become worktrees, agent processes and merges.
+//!
+//! [`begin`] starts a run and plans its tasks, [`Supervisor`] is the scheduler. It takes tasks from the
+//! run's pool (`work.next`), makes worktrees ([`prepare`]), starts agents ([`turn`]), looks at what they
+//! made ([`evidence`]), merges it ([`queue`]) and clears away ([`conclude`]). The kernel decides; git
+//! and processes follow. Whoever is killed in between is replaced by the next one.
 
+mod attempt;
+mod begin;
 pub mod brief;
+mod conclude;
+mod evidence;
+mod event;
 pub mod forecast;
+mod prepare;
+mod queue;
+mod settings;
+mod shared;
+mod supervise;
+mod team;
+mod turn;
+mod work;
+
+pub use begin::{Begun, begin};
+pub use event::{Finished, RunEvent};
+pub use prepare::run_name;
+pub use settings::{Options, Workshop};
+pub use shared::{LEAD, Shared};
+pub use supervise::Supervisor;

@@ -22,6 +22,9 @@ pub struct Next {
     /// The agent's label for its client; without one the standing session is used.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub client: Option<Text<128>>,
+    /// Tasks of the run that the caller does not take.
+    #[serde(default, skip_serializing_if = "Few::has_none")]
+    pub except: Few<RecordId, 500>,
     /// The kind of agent program that will do it, such as `claude`: tasks for another kind are left
     /// to others.
     #[serde(default, skip_serializing_if = "Option::is_none")]

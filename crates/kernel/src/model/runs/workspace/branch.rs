@@ -18,7 +18,8 @@ pub struct Branch {
     pub tip: CommitId,
 }
 
-/// `workspace.branch`: records the branch that the files of a workspace are on.
+/// `workspace.branch`: records the branch that the files of a workspace are on. Said again for the
+/// same branch, it records that somebody else has moved it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct SetBranch {

@@ -128,6 +128,7 @@ fn candidates(state: &State, asked: &Next) -> Vec<RecordId> {
         .into_iter()
         .filter(|plan| is_named(plan) && is_ready(state, plan))
         .filter(|plan| asked.task.is_some() || fits(plan.terms(), asked))
+        .filter(|plan| !asked.except.contains(&plan.id))
         .collect();
     ready.sort_by_key(|plan| {
         let length = lengths.get(&plan.id).copied().unwrap_or_default();

@@ -35,7 +35,7 @@ pub(crate) fn decide_set(
     if known.status.is_terminal() {
         return Err(abort::ended(id, known.status).into());
     }
-    if let Some(branch) = &known.branch {
+    if let Some(branch) = known.branch.as_ref().filter(|branch| branch.name != set.branch) {
         let message = format!("workspace {id} is on branch {} already", branch.name);
         return Err(Refusal::denied(Rule::BranchOnce, message).into());
     }
@@ -57,10 +57,13 @@ fn may_set(state: &State, caller: &Caller, id: &WorkspaceId, known: &Workspace) 
 pub(crate) fn apply_branched(state: &mut State, set: &Branched) -> Result<(), ApplyError> {
     let known = state.workspaces.get_mut(&set.workspace_id);
     let known = known.ok_or(ApplyError::Unknown("the workspace"))?;
-    if known.branch.is_some() || known.status.is_terminal() {
+    let before = known.branch.as_ref().filter(|before| before.name == set.branch);
+    if known.status.is_terminal() || (known.branch.is_some() && before.is_none()) {
         return Err(ApplyError::Twice("the branch of a workspace"));
     }
-    let (name, base, tip) = (set.branch.clone(), set.base.clone(), set.base.clone());
+    // Said again, somebody else has moved the branch, and the next merge builds on that.
+    let base = before.map_or(&set.base, |before| &before.base).clone();
+    let (name, tip) = (set.branch.clone(), set.base.clone());
     Arc::make_mut(known).branch = Some(Branch { name, base, tip });
     Ok(())
 }

@@ -1,0 +1,157 @@
+//! The agents that work in a run: kinds, and slots in which one agent works at a time.
+//!
+//! A slot is an agent of its own, `claude-1`, `claude-2`, with a key and a lock file. Whoever holds
+//! the lock works in the slot, so two runs on one project never use the same one; a process that is
+//! killed lets go of it.
+
+use althing_kernel::{AgentName, Rule};
+use althing_workshop::agents::{ADAPTERS, Agent, CustomAgent, Format, detect, find};
+use std::fs::{File, TryLockError};
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+
+use super::settings::{Options, Workshop};
+use crate::error::Error;
+
+/// The most slots of one kind.
+const SLOTS_MAX: usize = 64;
+
+/// A kind of agent.
+#[derive(Debug)]
+pub(crate) struct AgentKind {
+    /// Its name in plans.
+    pub(crate) name: String,
+    /// A program from the settings; otherwise it is one of the table.
+    custom: Option<CustomAgent>,
+    /// Where its program is.
+    pub(crate) program: Option<PathBuf>,
+    /// When it may be asked again, after its provider refused.
+    pub(crate) rests_until: Option<Instant>,
+    /// Why it cannot be used any more, if it cannot.
+    pub(crate) unusable: Option<String>,
+}
+
+impl AgentKind {
+    /// Finds a kind by its name. One of the table must be installed.
+    pub(crate) fn find(name: &str, settings: &Workshop) -> Result<Self, Error> {
+        if let Some(custom) = settings.agents.iter().find(|own| own.name == name) {
+            let custom = Some(custom.clone());
+            let name = name.to_owned();
+            return Ok(AgentKind { name, custom, program: None, rests_until: None, unusable: None });
+        }
+        let Some(adapter) = find(name) else {
+            let known: Vec<&str> = ADAPTERS.iter().map(|own| own.name).collect();
+            let message = format!("there is no agent {name:?}");
+            let hint = format!(
+                "Known are {}; any program is one with `[agents.{name}]` in althing.toml.",
+                known.join(", ")
+            );
+            return Err(Error::misuse(Rule::AgentKnown, message).hint(hint));
+        };
+        let path = std::env::var_os("PATH").unwrap_or_default();
+        let Some(found) = detect(adapter, &path) else {
+            let message = format!("{} is not installed: {} is not on PATH, or does not say its version", adapter.title, adapter.programs.join(" or "));
+            return Err(Error::misuse(Rule::AgentKnown, message)
+                .hint("Install it, or choose other agents with `--agents`."));
+        };
+        Ok(AgentKind {
+            name: adapter.name.to_owned(),
+            custom: None,
+            program: Some(found.program),
+            rests_until: None,
+            unusable: None,
+        })
+    }
+
+    /// The agent, to be started.
+    pub(crate) fn agent(&self) -> Result<Agent<'_>, Error> {
+        match &self.custom {
+            Some(custom) => Ok(Agent::Custom(custom)),
+            None => find(&self.name)
+                .map(Agent::Known)
+                .ok_or_else(|| Error::defect(format!("the agent {} is gone", self.name))),
+        }
+    }
+
+    /// The form of its output.
+    pub(crate) fn format(&self) -> Result<Format, Error> {
+        Ok(self.agent()?.format())
+    }
+
+    /// Whether it can be started now.
+    pub(crate) fn is_usable(&self, now: Instant) -> bool {
+        self.unusable.is_none() && self.rests_until.is_none_or(|until| until <= now)
+    }
+}
+
+/// A place for one agent at a time.
+#[derive(Debug)]
+pub(crate) struct Slot {
+    /// Its kind, by its place in the team.
+    pub(crate) kind: usize,
+    /// Counts the slots of the machine, from 1.
+    pub(crate) number: usize,
+    /// The agent that works in it.
+    pub(crate) name: AgentName,
+    _locks: [File; 2],
+}
+
+/// The agents of a run.
+#[derive(Debug)]
+pub(crate) struct Team {
+    pub(crate) kinds: Vec<AgentKind>,
+    pub(crate) slots: Vec<Slot>,
+}
+
+impl Team {
+    /// Finds the kinds and takes free slots for them.
+    pub(crate) fn gather(
+        options: &Options,
+        settings: &Workshop,
+        folder: &Path,
+    ) -> Result<Self, Error> {
+        let mut team = Team { kinds: Vec::new(), slots: Vec::new() };
+        for (name, count) in &options.team {
+            let kind = AgentKind::find(name, settings)?;
+            team.kinds.push(kind);
+            let kind = team.kinds.len() - 1;
+            let free = options.parallel.unwrap_or(usize::MAX).saturating_sub(team.slots.len());
+            for _ in 0..(*count).min(free) {
+                team.add_slot(kind, folder)?;
+            }
+        }
+        Ok(team)
+    }
+
+    fn add_slot(&mut self, kind: usize, folder: &Path) -> Result<(), Error> {
+        let folder = folder.join("slots");
+        let of = self.kinds[kind].name.clone();
+        let (name, lock) = first_free(&folder, |number| format!("{of}-{number}"))?;
+        let (number, own) = first_free(&folder, |number| format!(".number-{number}"))?;
+        let number = number.rsplit('-').next().and_then(|text| text.parse().ok()).unwrap_or(1);
+        let name = AgentName::new(&name).map_err(Error::unreadable)?;
+        self.slots.push(Slot { kind, number, name, _locks: [lock, own] });
+        Ok(())
+    }
+}
+
+/// The first name of a row whose lock is free, with the lock.
+fn first_free(folder: &Path, name: impl Fn(usize) -> String) -> Result<(String, File), Error> {
+    let cannot = |path: &Path, error: &dyn std::fmt::Display| {
+        Error::unavailable(format!("{} cannot be used: {error}", path.display()))
+    };
+    std::fs::create_dir_all(folder).map_err(|error| cannot(folder, &error))?;
+    for number in 1..=SLOTS_MAX {
+        let name = name(number);
+        let path = folder.join(format!("{name}.lock"));
+        let file = File::options().create(true).append(true).open(&path);
+        let file = file.map_err(|error| cannot(&path, &error))?;
+        match file.try_lock() {
+            Ok(()) => return Ok((name, file)),
+            // Another run has it.
+            Err(TryLockError::WouldBlock) => {}
+            Err(TryLockError::Error(error)) => return Err(cannot(&path, &error)),
+        }
+    }
+    Err(Error::unavailable(format!("all {SLOTS_MAX} places of this kind are in use")))
+}
