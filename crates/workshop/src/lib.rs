@@ -2,10 +2,12 @@
 //!
 //! [`git`] asks git and makes commits without touching anybody's files or index, [`scratch`] is
 //! where such commits are made, one process at a time, and [`worktree`] reads the worktree of a
-//! worker that nobody here trusts. Nothing here knows the project's state.
+//! worker that nobody here trusts. [`process`] starts an agent so that whoever started it may die.
+//! Nothing here knows the project's state.
 
 mod error;
 pub mod git;
+pub mod process;
 pub mod scratch;
 pub mod worktree;
 
