@@ -39,6 +39,8 @@ mod parsers;
 mod peers;
 mod people;
 mod planning;
+#[cfg(target_os = "linux")]
+mod process;
 mod races;
 mod readable;
 mod recovery;

@@ -9,7 +9,8 @@
 //! a commit, [`rescue`] keeps what would be lost with its tree, [`merge`] brings it into a branch,
 //! [`scratch_tree`] is where the result is checked before, [`blame`] and [`history`] tell later
 //! which attempt wrote what. [`checkout`] is what all of them work on, [`occupants`] finds the
-//! processes that use a folder, [`command`] runs checks and set-ups.
+//! processes that use a folder, [`command`] runs checks and set-ups, [`process`] starts an agent so
+//! that whoever started it may die.
 //!
 //! Nothing here knows the project's state. Everything can be cut off at any instant and repeated.
 

@@ -300,6 +300,9 @@ pub(crate) enum Command {
     /// An agent of the demo.
     #[command(hide = true)]
     DemoAgent(DemoAgent),
+    /// Watch over an agent process. Althing starts this by itself.
+    #[command(hide = true)]
+    Supervise(Supervise),
 }
 
 /// Arguments of `init`.
@@ -364,6 +367,13 @@ pub(crate) struct DemoAgent {
     /// Work on this one, however long it takes to get it.
     #[arg(long)]
     pub(crate) wait_for: Option<String>,
+}
+
+/// Arguments of the process that watches over an agent.
+#[derive(Debug, Args)]
+pub(crate) struct Supervise {
+    /// The folder of the attempt, with `start.json` in it.
+    pub(crate) folder: PathBuf,
 }
 
 /// Arguments of `claim`.

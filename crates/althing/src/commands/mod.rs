@@ -119,6 +119,9 @@ fn perform(app: &App, command: Command) -> Result<Outcome, Error> {
         Command::Init(args) => init::run(app, &args),
         Command::Demo(args) => demo::run(app, &args),
         Command::DemoAgent(args) => demo::agent::run(app, &args),
+        Command::Supervise(args) => {
+            althing_workshop::process::supervise(&args.folder).map_err(Error::from)
+        }
         Command::Status(args) => status::run(app, &args),
         Command::Claim(args) => leases::claim(app, &args),
         Command::Release(args) => holding::release(app, &args),

@@ -94,6 +94,7 @@ impl Operation {
             Command::Init(_)
             | Command::Demo(_)
             | Command::DemoAgent(_)
+            | Command::Supervise(_)
             | Command::Status(_)
             | Command::Claims(_)
             | Command::Check(_)
