@@ -10,10 +10,12 @@
 //! [`scratch_tree`] is where the result is checked before, [`blame`] and [`history`] tell later
 //! which attempt wrote what. [`checkout`] is what all of them work on, [`occupants`] finds the
 //! processes that use a folder, [`command`] runs checks and set-ups, [`process`] starts an agent so
-//! that whoever started it may die.
+//! that whoever started it may die, and [`agents`] knows each kind of agent: how to start it and
+//! what its output means.
 //!
 //! Nothing here knows the project's state. Everything can be cut off at any instant and repeated.
 
+pub mod agents;
 pub mod attempt_tree;
 pub mod blame;
 pub mod changes;
@@ -27,6 +29,7 @@ pub mod history;
 mod inner;
 pub mod merge;
 pub mod occupants;
+pub mod process;
 pub mod repository;
 pub mod rescue;
 pub mod scratch;
