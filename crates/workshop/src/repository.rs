@@ -12,6 +12,7 @@ use crate::checkout::Checkout;
 use crate::git::author::Author;
 use crate::git::call::{Call, GitError};
 use crate::git::object_id::ObjectId;
+use crate::git::tree_path::TreePath;
 use crate::git::refs::Refs;
 pub use survey::{Effect, Finding, Survey};
 
@@ -192,6 +193,19 @@ impl Repository {
     /// The tree of a commit.
     pub fn tree_of(&self, commit: &ObjectId) -> Result<ObjectId, GitError> {
         self.call(["rev-parse", "--verify", &format!("{commit}^{{tree}}")]).id()
+    }
+
+    /// The content of a file in a commit; none if there is no such file.
+    pub fn content(
+        &self,
+        commit: &ObjectId,
+        path: &TreePath,
+    ) -> Result<Option<Vec<u8>>, GitError> {
+        let mut name = format!("{commit}:").into_bytes();
+        name.extend_from_slice(path.as_bytes());
+        let call = self.call(["cat-file", "blob"]).arg(crate::git::os(&name));
+        let answer = call.answers(&[128]).run()?;
+        Ok((answer.code == 0).then_some(answer.printed))
     }
 
     /// Whether a commit is another, or lies in its past.

@@ -12,7 +12,7 @@ use althing_kernel::{Blob, Command, Content, Reply, Rule, State, WorkspaceId};
 use althing_workshop::git::object_id::ObjectId;
 use althing_workshop::git::ref_name::BranchName;
 use althing_workshop::git::refs::Swap;
-use althing_workshop::repository::survey::Effect;
+use althing_workshop::repository::Effect;
 
 use super::prepare::{commit_id, git, run_name};
 use super::shared::Shared;

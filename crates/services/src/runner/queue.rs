@@ -165,7 +165,7 @@ fn in_words(conflicts: &Conflicts) -> String {
                     resolve the conflicts in these files, so that both changes are kept:\n"
         .to_owned();
     for conflict in &conflicts.conflicts {
-        let _ = writeln!(text, "- {conflict}");
+        let _ = writeln!(text, "- {}", conflict.line());
     }
     text
 }
@@ -302,7 +302,9 @@ fn files(
             let content = if is_gone {
                 None
             } else {
-                let bytes = shared.repository().content(head, path).map_err(git)?;
+                let found = shared.repository().content(head, path).map_err(git)?;
+                // A submodule has no content of its own.
+                let Some(bytes) = found else { continue };
                 let blob = agent.blobs().put(&bytes)?;
                 agent.bring(blob.clone());
                 Some(Content::Blob(blob))

@@ -213,7 +213,8 @@ impl<'s> Supervisor<'s> {
 
     fn is_of_run(&self, state: &State, plan: &Record) -> bool {
         let graph = plan.task().and_then(|part| part.graph.as_ref());
-        let planned = graph.and_then(|graph| state.graph_root(graph));
+        let planned = graph.and_then(|graph| state.graphs().find(|(id, _)| *id == graph));
+        let planned = planned.map(|(_, graph)| &graph.root);
         let history = plan.task().map(|part| part.history.as_slice()).unwrap_or_default();
         let tried = |id: &WorkspaceId| {
             let known = state.workspaces().find(|(own, _)| *own == id);

@@ -72,7 +72,7 @@ impl Supervisor<'_> {
         let Some(attempt) = self.attempts.get(id) else { return Ok(()) };
         match turn::status(&attempt.folder)? {
             Process::Running(_) => self.stop(id),
-            Process::Ended(ended) => self.record_end(id, known, &ended).map(drop),
+            Process::Ended(ended) => drop(self.record_end(id, known, &ended)?),
             Process::NotStarted | Process::Lost(_) => {}
         }
         Ok(())
@@ -104,13 +104,13 @@ impl Supervisor<'_> {
         number: u32,
         evidence: Option<&str>,
     ) -> Result<(), Error> {
-        let Some(attempt) = self.attempts.get_mut(id) else { return Ok(()) };
-        let Some(place) = attempt.place.clone() else {
-            attempt.job = Some(Job::Preparing);
+        let place = self.attempts.get(id).and_then(|own| own.place.clone());
+        let Some(place) = place else {
             self.prepare(id);
             return Ok(());
         };
-        let (attempt, slot) = (&*attempt, &self.team.slots[attempt.slot]);
+        let Some(attempt) = self.attempts.get(id) else { return Ok(()) };
+        let slot = &self.team.slots[attempt.slot];
         let kind = &self.team.kinds[slot.kind];
         let state = self.shared.lead().present()?.state;
         let known = state.workspaces().find(|(own, _)| *own == id);
@@ -144,8 +144,9 @@ impl Supervisor<'_> {
     }
 
     /// Makes the worktree of an attempt and writes its brief, on a thread.
-    fn prepare(&self, id: &WorkspaceId) {
-        let Some(attempt) = self.attempts.get(id) else { return };
+    fn prepare(&mut self, id: &WorkspaceId) {
+        let Some(attempt) = self.attempts.get_mut(id) else { return };
+        attempt.job = Some(Job::Preparing);
         let (shared, send, id) = (self.shared.clone(), self.send.clone(), id.clone());
         let (name, task) = (attempt.tree_name(), attempt.task.clone());
         std::thread::spawn(move || {
@@ -426,12 +427,12 @@ impl Supervisor<'_> {
 
     /// Looks at the work of a turn, on a thread.
     fn judge(&mut self, id: &WorkspaceId, turn: u32, said: String) -> Result<(), Error> {
-        let Some(attempt) = self.attempts.get_mut(id) else { return Ok(()) };
-        let Some(place) = attempt.place.clone() else {
-            attempt.job = Some(Job::Preparing);
+        let place = self.attempts.get(id).and_then(|own| own.place.clone());
+        let Some(place) = place else {
             self.prepare(id);
             return Ok(());
         };
+        let Some(attempt) = self.attempts.get_mut(id) else { return Ok(()) };
         attempt.job = Some(Job::Judging);
         let terms = attempt.terms();
         let reference = format!("refs/althing/checkpoints/{id}");

@@ -41,6 +41,14 @@ pub struct Conflict {
     pub text: String,
 }
 
+impl Conflict {
+    /// The file and git's words about it, on one line.
+    pub fn line(&self) -> String {
+        let words: Vec<&str> = self.text.split_whitespace().collect();
+        format!("{}: {}", self.path.shown(), words.join(" "))
+    }
+}
+
 impl ConflictKind {
     fn of(word: &str) -> Self {
         let inner = word.trim_start_matches("CONFLICT (").trim_end_matches(')');
