@@ -91,6 +91,11 @@ pub(super) fn parse(printed: &[u8]) -> Option<(ObjectId, Vec<Conflict>)> {
         } else {
             ConflictKind::of(&word)
         };
+        // Git says of a file that is not text both that and that its content is in conflict.
+        let is_said = |own: &Conflict| own.path == path && own.kind == ConflictKind::Binary;
+        if kind == ConflictKind::Content && conflicts.iter().any(is_said) {
+            continue;
+        }
         conflicts.push(Conflict { path, kind, text });
     }
     for path in conflicted {

@@ -277,7 +277,10 @@ impl Checkout {
         let args = ["merge", "--ff-only", "--quiet", "--no-stat", "--no-overwrite-ignore"];
         let call = quiet(self, self.call(args))?.arg(to.as_str()).under(lock).patience(PATIENCE);
         let result = call.done();
-        files::remove(&note).map_err(failed)?;
+        // If git was killed, the files it wrote are put back at once.
+        if let Some(refusal) = self.finish_cut_off(lock)? {
+            return Ok(FastForward::Refused(refusal));
+        }
         let tip = self.repository().refs().read(&branch.full())?;
         match result {
             _ if tip.as_ref() == Some(to) => Ok(FastForward::Done),
@@ -312,7 +315,7 @@ impl Checkout {
     fn put_back(&self, plan: &Plan, lock: &FileLock) -> Result<Option<Refusal>, MergeError> {
         let index_lock = self.git_dir().join("index.lock");
         if index_lock.exists() {
-            if !is_abandoned(&index_lock) {
+            if !is_abandoned(&index_lock, self.path()) {
                 return Ok(Some(Refusal::Locked { lock: index_lock }));
             }
             let failed = |source| MergeError::File { path: index_lock.clone(), source };
