@@ -365,18 +365,14 @@ impl Checkout {
         let Ok(Found::File(_)) = look(self.path(), path) else {
             return self.is_link_of(path, commit);
         };
-        let mut name = format!("{commit}:").into_bytes();
-        name.extend_from_slice(path.as_bytes());
-        let call = self.call(["cat-file", "--filters"]).arg(crate::git::os(&name));
+        let call = self.call(["cat-file", "--filters"]).arg(path.of_commit(commit));
         let whole = call.answers(&[128]).run()?;
         let there = std::fs::read(path.below(self.path())).unwrap_or_default();
         Ok(whole.code == 0 && whole.printed.starts_with(&there))
     }
 
     fn is_link_of(&self, path: &TreePath, commit: &ObjectId) -> Result<bool, GitError> {
-        let mut name = format!("{commit}:").into_bytes();
-        name.extend_from_slice(path.as_bytes());
-        let call = self.call(["cat-file", "blob"]).arg(crate::git::os(&name)).answers(&[128]);
+        let call = self.call(["cat-file", "blob"]).arg(path.of_commit(commit)).answers(&[128]);
         let target = std::fs::read_link(path.below(self.path()));
         let whole = call.run()?;
         let is_same = |target: PathBuf| target.as_os_str().as_encoded_bytes() == whole.printed;

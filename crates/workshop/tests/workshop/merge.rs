@@ -5,7 +5,7 @@ use althing_workshop::attempt_tree::AttemptTree;
 use althing_workshop::git::object_id::ObjectId;
 use althing_workshop::git::tree_path::TreePath;
 use althing_workshop::merge::{
-    Advance, CleanMerge, ConflictKind, MergeError, Merged, MergedIn, Reverted,
+    Advance, CleanMerge, Conflict, ConflictKind, MergeError, Merged, MergedIn, Reverted,
 };
 
 /// Commits a file in a tree.
@@ -107,6 +107,15 @@ fn conflicts_have_a_path_a_kind_and_a_tree_with_markers() {
     assert_eq!(kind("deleted"), ConflictKind::ModifyDelete);
     let text = show(&project.repo(), &found.tree.clone().unwrap(), "README");
     assert!(text.contains("<<<<<<<"), "{text}");
+    let mut lines: Vec<String> = found.conflicts.iter().map(Conflict::line).collect();
+    lines.sort();
+    let expected = [
+        "README: both changed the same lines",
+        "added: both added it, differently",
+        "binary: both changed it, and it is not text",
+        "deleted: one changed it, the other deleted it",
+    ];
+    assert_eq!(lines, expected);
 }
 
 #[test]
