@@ -8,12 +8,18 @@ use althing_kernel::name::NameError;
 use althing_kernel::session::{GRACE_DEFAULT, Grace};
 use althing_kernel::{AgentName, Rule, Span, UserId, WorkspaceId};
 use serde::Deserialize;
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use crate::cli::Globals;
 use crate::error::Error;
 use crate::place::Place;
 use crate::span::parse_secs;
+
+mod workshop;
+
+pub(crate) use workshop::WorkshopSettings;
+use workshop::{AgentTable, WorkshopTable};
 
 /// Where a value comes from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
@@ -46,6 +52,8 @@ struct File {
     trail: Option<TrailTable>,
     memory: Option<MemoryTable>,
     sessions: Option<SessionsTable>,
+    workshop: Option<WorkshopTable>,
+    agents: Option<BTreeMap<String, AgentTable>>,
 }
 
 /// `[sessions]` in that file: settings of connected agents.
@@ -113,7 +121,12 @@ pub(crate) struct Settings {
     pub(crate) memory_secrets: Setting<Screening>,
     /// How long what a host held stays after the host has gone.
     pub(crate) session_grace: Setting<Grace>,
+    /// How plans are run.
+    pub(crate) workshop: WorkshopSettings,
 }
+
+/// The folder for worktrees.
+const WORKTREES_VARIABLE: &str = "ALTHING_WORKTREES";
 
 const PATIENCE_SECS_DEFAULT: u64 = 30;
 const CHECK_TIMEOUT_SECS_DEFAULT: u64 = 600;
@@ -176,6 +189,11 @@ impl Settings {
             deployment: deployment.read_or(Deployment::default(), str::parse)?,
             memory_secrets: secrets.read_or(Screening::default(), read_secrets)?,
             session_grace: grace.read_or(GRACE_DEFAULT, read_grace)?,
+            workshop: WorkshopSettings::gather(
+                file.workshop.unwrap_or_default(),
+                file.agents.unwrap_or_default(),
+                place,
+            )?,
         })
     }
 }

@@ -110,9 +110,7 @@ impl Repository {
     }
 
     fn check_file(&self, at: &ObjectId, path: &TreePath) -> Result<(), BlameError> {
-        let mut name = format!("{at}:").into_bytes();
-        name.extend_from_slice(path.as_bytes());
-        let call = self.call(["cat-file", "-e"]).arg(crate::git::os(&name));
+        let call = self.call(["cat-file", "-e"]).arg(path.of_commit(at));
         if call.answers(&[1, 128]).run()?.code != 0 {
             return Err(BlameError::NoFile { path: path.clone(), at: at.clone() });
         }

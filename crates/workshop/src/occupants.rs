@@ -63,10 +63,19 @@ impl Occupancy {
     }
 }
 
-/// Whether nobody has a lock file of git's open, twice with a pause between: a git that works keeps
-/// it open, but for the instant before it gives the file its name.
-pub(crate) fn is_abandoned(lock: &Path) -> bool {
-    let is_unused = || Occupancy::of(lock) == Occupancy::Free;
+/// Whether a lock file of git's was left by a git that is gone: nobody has it open and no git works
+/// in the tree, twice with a pause between. A git that waits for an editor holds its lock without
+/// having it open.
+pub(crate) fn is_abandoned(lock: &Path, tree: &Path) -> bool {
+    let is_git = |own: &Occupant| own.program.starts_with("git");
+    let is_unused = || {
+        let no_git = match Occupancy::of(tree) {
+            Occupancy::Free => true,
+            Occupancy::Used(occupants) => !occupants.iter().any(is_git),
+            Occupancy::Unknown => false,
+        };
+        no_git && Occupancy::of(lock) == Occupancy::Free
+    };
     if !is_unused() {
         return false;
     }

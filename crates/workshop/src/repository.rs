@@ -12,8 +12,9 @@ use crate::checkout::Checkout;
 use crate::git::author::Author;
 use crate::git::call::{Call, GitError};
 use crate::git::object_id::ObjectId;
-use crate::git::tree_path::TreePath;
 use crate::git::refs::Refs;
+use crate::git::tree_path::TreePath;
+use crate::git::{names, os};
 pub use survey::{Effect, Finding, Survey};
 
 /// The oldest git that can do everything: `merge-tree --merge-base` came with it.
@@ -195,17 +196,25 @@ impl Repository {
         self.call(["rev-parse", "--verify", &format!("{commit}^{{tree}}")]).id()
     }
 
-    /// The content of a file in a commit; none if there is no such file.
-    pub fn content(
-        &self,
-        commit: &ObjectId,
-        path: &TreePath,
-    ) -> Result<Option<Vec<u8>>, GitError> {
-        let mut name = format!("{commit}:").into_bytes();
-        name.extend_from_slice(path.as_bytes());
-        let call = self.call(["cat-file", "blob"]).arg(crate::git::os(&name));
-        let answer = call.answers(&[128]).run()?;
-        Ok((answer.code == 0).then_some(answer.printed))
+    /// The content of a file in a commit, as it is stored; of a link, where it leads. None if there
+    /// is no file of that name.
+    pub fn content(&self, commit: &ObjectId, path: &TreePath) -> Result<Option<Vec<u8>>, GitError> {
+        if !path.is_plain() {
+            return Ok(None);
+        }
+        // Asked for by its name alone, a file that is not there looks like one that is damaged.
+        let args = ["ls-tree", "-z", "--full-tree", commit.as_str(), "--"];
+        let listed = self.call(args).arg(os(path.as_bytes())).bytes()?;
+        // `mode type id␉path`; a path that ends with `/` lists what is below it.
+        let mut ids = names(&listed).filter_map(|entry| {
+            let at = entry.iter().position(|byte| *byte == b'\t')?;
+            let mut words = entry[..at].split(|byte| *byte == b' ').skip(1);
+            let is_file = words.next() == Some(b"blob") && entry[at + 1..] == *path.as_bytes();
+            is_file.then(|| words.next().and_then(ObjectId::of_bytes))
+        });
+        let Some(id) = ids.next() else { return Ok(None) };
+        let id = id.ok_or_else(|| GitError::unreadable("ls-tree", "it names no object"))?;
+        self.call(["cat-file", "blob", id.as_str()]).bytes().map(Some)
     }
 
     /// Whether a commit is another, or lies in its past.

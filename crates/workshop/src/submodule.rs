@@ -216,8 +216,9 @@ pub(crate) fn follow(tree: &Checkout) -> Result<(), GitError> {
             continue;
         }
         let folder = module.path.below(tree.path());
-        let call = Call::new(&git_dir, ["config", "core.worktree"]).git_dir(&git_dir);
-        call.arg(&folder).done()?;
+        // Asked through the tree: the submodule's own folder names files that are not there.
+        let call = tree.call(["config", "--file"]).arg(git_dir.join("config"));
+        call.arg("core.worktree").arg(&folder).done()?;
         let repository = tree.repository().inner(&folder, &git_dir);
         if let Some(inner) = repository.checkout() {
             follow(&inner)?;

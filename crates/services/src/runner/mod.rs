@@ -24,6 +24,7 @@ mod work;
 pub use begin::{Begun, begin};
 pub use event::{Finished, RunEvent};
 pub use prepare::run_name;
-pub use settings::{Options, Workshop};
+pub use settings::{Abilities, Options, Workshop};
 pub use shared::{LEAD, Shared};
 pub use supervise::Supervisor;
+pub use team::check_team;

@@ -1,7 +1,11 @@
 //! The settings of a run: where worktrees lie, how they are set up, what is checked, which agents
 //! there are.
 
+use althing_kernel::task::terms::Terms;
+use althing_kernel::text::Text;
+use althing_kernel::token::RoleName;
 use althing_workshop::agents::CustomAgent;
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -36,10 +40,36 @@ pub struct Workshop {
     pub reuse: bool,
     /// Programs that are agents besides the known ones.
     pub agents: Vec<CustomAgent>,
+    /// The roles and skills of agents, by their names in plans.
+    pub abilities: BTreeMap<String, Abilities>,
     /// The model that agents use, if it is set.
     pub model: Option<String>,
-    /// Whether agents have no network but their model.
+    /// Whether agents are told that there is no network but their model.
     pub offline: bool,
+}
+
+/// The role and the skills of an agent, for tasks that ask for some.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Abilities {
+    /// Its role.
+    pub role: Option<RoleName>,
+    /// Its skills.
+    pub skills: Vec<Text<64>>,
+}
+
+impl Workshop {
+    /// The role and the skills of agents of a kind.
+    pub fn abilities(&self, kind: &str) -> Abilities {
+        self.abilities.get(kind).cloned().unwrap_or_default()
+    }
+}
+
+impl Abilities {
+    /// Whether an agent with these can do a task on these terms.
+    pub(crate) fn suffice(&self, terms: &Terms) -> bool {
+        let has_role = terms.role.as_ref().is_none_or(|role| Some(role) == self.role.as_ref());
+        has_role && terms.skills.iter().all(|skill| self.skills.contains(skill))
+    }
 }
 
 /// How a run goes.

@@ -250,9 +250,12 @@ impl<'s> Supervisor<'s> {
             let context = self.shared.agent(&own.name);
             let kind = self.team.kinds[own.kind].name.clone();
             let present = context.present()?;
+            let able = self.shared.settings.abilities(&kind);
             let ask = Next {
                 except: self.tried_by(&present.state, &kind),
                 program: Some(Text::lossy(&kind)),
+                role: able.role,
+                skills: Few::new(able.skills).unwrap_or_default(),
                 ..Next::default()
             };
             let who = Principal::Agent(own.name.clone());
@@ -304,11 +307,11 @@ impl<'s> Supervisor<'s> {
 
     /// Whether agents of another kind in the team can do a task.
     pub(super) fn others_can(&self, plan: &Record, tried: &[String]) -> bool {
-        let wanted = plan.terms().and_then(|terms| terms.agent.as_ref()).map(ToString::to_string);
+        let terms = plan.terms().cloned().unwrap_or_default();
         self.team.kinds.iter().any(|kind| {
             kind.unusable.is_none()
                 && !tried.contains(&kind.name)
-                && wanted.as_ref().is_none_or(|wanted| *wanted == kind.name)
+                && kind.can_do(&terms, &self.shared.settings)
         })
     }
 

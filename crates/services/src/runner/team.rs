@@ -4,6 +4,8 @@
 //! the lock works in the slot, so two runs on one project never use the same one; a process that is
 //! killed lets go of it.
 
+use althing_kernel::task::graph::Planned;
+use althing_kernel::task::terms::Terms;
 use althing_kernel::{AgentName, Rule};
 use althing_workshop::agents::{ADAPTERS, Agent, CustomAgent, Format, detect, find};
 use std::fs::{File, TryLockError};
@@ -78,10 +80,41 @@ impl AgentKind {
         Ok(self.agent()?.format())
     }
 
+    /// Whether a task on these terms is for agents of this kind.
+    pub(crate) fn can_do(&self, terms: &Terms, settings: &Workshop) -> bool {
+        let is_meant = terms.agent.as_ref().is_none_or(|own| own.as_str() == self.name);
+        is_meant && settings.abilities(&self.name).suffice(terms)
+    }
+
     /// Whether it can be started now.
     pub(crate) fn is_usable(&self, now: Instant) -> bool {
         self.unusable.is_none() && self.rests_until.is_none_or(|until| until <= now)
     }
+}
+
+/// Refuses a team that is not there or not installed, and a plan with a task that nobody in the team can
+/// do. Nothing is begun before.
+pub fn check_team(options: &Options, settings: &Workshop, tasks: &[Planned]) -> Result<(), Error> {
+    if options.team.iter().all(|(_, count)| *count == 0) {
+        let message = "nobody is there to do the work";
+        let hint = "Say who works, as in `--agents claude:2,codex`, or set `agents` in `[workshop]` of \
+                    althing.toml.";
+        return Err(Error::misuse(Rule::AgentKnown, message).hint(hint));
+    }
+    let kinds = options.team.iter().map(|(name, _)| AgentKind::find(name, settings));
+    let kinds: Vec<AgentKind> = kinds.collect::<Result<_, _>>()?;
+    for task in tasks {
+        let terms = task.terms.as_deref().cloned().unwrap_or_default();
+        if !kinds.iter().any(|kind| kind.can_do(&terms, settings)) {
+            let message = format!("task {:?}: nobody in the team can do it", task.key.as_str());
+            let wanted = terms.agent.as_ref().map_or_else(
+                || "Its role or skills are those of no agent; set them in `[agents.NAME]`.".to_owned(),
+                |agent| format!("It is for {agent}; add it with `--agents {agent}`."),
+            );
+            return Err(Error::misuse(Rule::AgentKnown, message).hint(wanted));
+        }
+    }
+    Ok(())
 }
 
 /// A place for one agent at a time.

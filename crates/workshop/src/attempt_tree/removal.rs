@@ -178,17 +178,17 @@ impl AttemptTrees {
         Ok(to)
     }
 
-    /// A name in quarantine that nobody has. It is reserved by an empty folder, which a folder that
-    /// is moved there replaces.
+    /// A name in quarantine that nobody has. Names are made of those of folders, whose lock the
+    /// caller holds, so nobody else chooses the same.
     fn slot(&self, name: &str) -> std::io::Result<String> {
         let folder = self.root.join(QUARANTINE);
         std::fs::create_dir_all(&folder)?;
         let mut number = 1_u32;
         loop {
             let slot = format!("{name}~{number}");
-            match std::fs::create_dir(folder.join(&slot)) {
-                Ok(()) => return Ok(slot),
-                Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => number += 1,
+            match folder.join(&slot).symlink_metadata() {
+                Ok(_) => number += 1,
+                Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(slot),
                 Err(error) => return Err(error),
             }
         }
@@ -305,7 +305,6 @@ impl Removing<'_> {
         let from = self.trees.root.join(&self.marker.folder);
         let has_files = |path: &Path| path.join(".git").symlink_metadata().is_ok();
         if self.admin.path == from && from.is_dir() && !has_files(&to) {
-            std::fs::create_dir_all(&to).map_err(|error| self.failed(error))?;
             step("before a tree is moved to quarantine");
             std::fs::rename(&from, &to).map_err(|error| self.failed(error))?;
             step("after a tree was moved to quarantine");
@@ -357,7 +356,7 @@ pub(super) fn put_copies_aside(
         let folder = if let Some(folder) = &aside {
             folder.clone()
         } else {
-            let slot = trees.slot(&format!("{}.copies", marker.name)).map_err(failed)?;
+            let slot = trees.slot(&format!("{}.copies", marker.folder)).map_err(failed)?;
             aside.insert(trees.root.join(QUARANTINE).join(slot)).clone()
         };
         let to = path.below(&folder);

@@ -283,7 +283,6 @@ impl<'a> Call<'a> {
         let child = process.spawn().map_err(cannot)?;
         step(&format!("during git {}", self.command()));
         let output = self.converse(child).map_err(cannot)?;
-        step(&format!("after git {}", self.command()));
         let said = match notes {
             Some(file) => read_back(file).map_err(cannot)?,
             None => output.stderr,

@@ -1,8 +1,10 @@
 //! The path of a file in a tree, as git has it: bytes.
 
+use std::ffi::OsString;
 use std::fmt;
 use std::path::{Component, Path, PathBuf};
 
+use super::object_id::ObjectId;
 use super::{os, shown};
 
 /// A path below the root of a tree: bytes, with `/` between its parts. It may hold newlines and need
@@ -47,6 +49,11 @@ impl TreePath {
     /// The same as text, for people: what is not printable is replaced.
     pub fn shown(&self) -> String {
         shown(&self.0)
+    }
+
+    /// The name by which git finds it in a commit.
+    pub(crate) fn of_commit(&self, commit: &ObjectId) -> OsString {
+        os(&[commit.as_str().as_bytes(), b":", &self.0].concat())
     }
 
     /// Whether it stands for a folder: git ends the name of a repository inside another with `/`.

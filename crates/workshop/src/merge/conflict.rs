@@ -42,14 +42,29 @@ pub struct Conflict {
 }
 
 impl Conflict {
-    /// The file and git's words about it, on one line.
+    /// One line for people: the path and the kind of conflict.
     pub fn line(&self) -> String {
-        let words: Vec<&str> = self.text.split_whitespace().collect();
-        format!("{}: {}", self.path.shown(), words.join(" "))
+        format!("{}: {}", self.path, self.kind.words())
     }
 }
 
 impl ConflictKind {
+    fn words(&self) -> &str {
+        match self {
+            ConflictKind::Content => "both changed the same lines",
+            ConflictKind::AddAdd => "both added it, differently",
+            ConflictKind::ModifyDelete => "one changed it, the other deleted it",
+            ConflictKind::RenameDelete => "one renamed it, the other deleted it",
+            ConflictKind::Rename => "both renamed files so that they clash",
+            ConflictKind::FileDirectory => "one has a file where the other has a folder",
+            ConflictKind::Binary => "both changed it, and it is not text",
+            ConflictKind::Submodule => "both changed the submodule",
+            ConflictKind::Mode => "both changed its mode or type",
+            ConflictKind::Case => "its name differs from another in case only",
+            ConflictKind::Other(words) => words,
+        }
+    }
+
     fn of(word: &str) -> Self {
         let inner = word.trim_start_matches("CONFLICT (").trim_end_matches(')');
         match inner {
@@ -99,6 +114,11 @@ pub(super) fn parse(printed: &[u8]) -> Option<(ObjectId, Vec<Conflict>)> {
         } else {
             ConflictKind::of(&word)
         };
+        // Git says of a file that is not text both that and that its content is in conflict.
+        let is_said = |own: &Conflict| own.path == path && own.kind == ConflictKind::Binary;
+        if kind == ConflictKind::Content && conflicts.iter().any(is_said) {
+            continue;
+        }
         conflicts.push(Conflict { path, kind, text });
     }
     for path in conflicted {
@@ -124,5 +144,14 @@ mod tests {
         for text in [String::new(), "x\0".to_owned(), format!("{tree}\0f\0\x002\0f\0")] {
             assert!(parse(text.as_bytes()).is_none(), "{text:?}");
         }
+    }
+
+    #[test]
+    fn a_line_is_one_line_whatever_the_name() {
+        let path = TreePath::new(b"a\nb\x1b[31m");
+        let kind = ConflictKind::Other("some new kind".to_owned());
+        let line = Conflict { path, kind, text: "more\nwords".to_owned() }.line();
+        assert!(!line.contains(char::is_control), "{line:?}");
+        assert!(line.ends_with(": some new kind"), "{line:?}");
     }
 }

@@ -277,7 +277,10 @@ impl Checkout {
         let args = ["merge", "--ff-only", "--quiet", "--no-stat", "--no-overwrite-ignore"];
         let call = quiet(self, self.call(args))?.arg(to.as_str()).under(lock).patience(PATIENCE);
         let result = call.done();
-        files::remove(&note).map_err(failed)?;
+        // If git was killed, the files it wrote are put back at once.
+        if let Some(refusal) = self.finish_cut_off(lock)? {
+            return Ok(FastForward::Refused(refusal));
+        }
         let tip = self.repository().refs().read(&branch.full())?;
         match result {
             _ if tip.as_ref() == Some(to) => Ok(FastForward::Done),
@@ -312,7 +315,7 @@ impl Checkout {
     fn put_back(&self, plan: &Plan, lock: &FileLock) -> Result<Option<Refusal>, MergeError> {
         let index_lock = self.git_dir().join("index.lock");
         if index_lock.exists() {
-            if !is_abandoned(&index_lock) {
+            if !is_abandoned(&index_lock, self.path()) {
                 return Ok(Some(Refusal::Locked { lock: index_lock }));
             }
             let failed = |source| MergeError::File { path: index_lock.clone(), source };
@@ -362,18 +365,14 @@ impl Checkout {
         let Ok(Found::File(_)) = look(self.path(), path) else {
             return self.is_link_of(path, commit);
         };
-        let mut name = format!("{commit}:").into_bytes();
-        name.extend_from_slice(path.as_bytes());
-        let call = self.call(["cat-file", "--filters"]).arg(crate::git::os(&name));
+        let call = self.call(["cat-file", "--filters"]).arg(path.of_commit(commit));
         let whole = call.answers(&[128]).run()?;
         let there = std::fs::read(path.below(self.path())).unwrap_or_default();
         Ok(whole.code == 0 && whole.printed.starts_with(&there))
     }
 
     fn is_link_of(&self, path: &TreePath, commit: &ObjectId) -> Result<bool, GitError> {
-        let mut name = format!("{commit}:").into_bytes();
-        name.extend_from_slice(path.as_bytes());
-        let call = self.call(["cat-file", "blob"]).arg(crate::git::os(&name)).answers(&[128]);
+        let call = self.call(["cat-file", "blob"]).arg(path.of_commit(commit)).answers(&[128]);
         let target = std::fs::read_link(path.below(self.path()));
         let whole = call.run()?;
         let is_same = |target: PathBuf| target.as_os_str().as_encoded_bytes() == whole.printed;

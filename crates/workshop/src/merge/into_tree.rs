@@ -183,7 +183,7 @@ pub(crate) fn settle(checkout: &Checkout, lock: &FileLock) -> Result<(), Snapsho
     if is_half {
         let index_lock = checkout.git_dir().join("index.lock");
         if index_lock.exists() {
-            if !is_abandoned(&index_lock) {
+            if !is_abandoned(&index_lock, checkout.path()) {
                 let command = "merge".to_owned();
                 return Err(GitError::Locked { command, lock: index_lock }.into());
             }

@@ -90,9 +90,7 @@ impl Repository {
 
     /// The content of a file in a commit, if it is there and not too long.
     fn blob(&self, commit: &ObjectId, path: &TreePath) -> Result<Option<Vec<u8>>, GitError> {
-        let mut name = format!("{commit}:").into_bytes();
-        name.extend_from_slice(path.as_bytes());
-        let name = crate::git::os(&name);
+        let name = path.of_commit(commit);
         let size = self.call(["cat-file", "-s"]).arg(&name).answers(&[128]).run()?;
         let size = String::from_utf8_lossy(&size.printed).trim().parse::<u64>();
         match size {

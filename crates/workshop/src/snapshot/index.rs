@@ -1,6 +1,7 @@
 //! An index that is nobody's: a copy of the real one, so that git need not read files again that it
 //! knows to be unchanged.
 
+use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 
@@ -36,8 +37,8 @@ impl IndexCopy {
     pub(crate) fn of(checkout: &Checkout, head: &Head) -> Result<Self, SnapshotError> {
         let copy = IndexCopy::unused(checkout.git_dir());
         let real = checkout.git_dir().join("index");
-        match std::fs::copy(&real, &copy.path) {
-            Ok(_) => {
+        match copy_with_time(&real, &copy.path) {
+            Ok(()) => {
                 step("after the index was copied");
                 match copy.reveal(checkout) {
                     Ok(()) => return Ok(copy),
@@ -102,4 +103,12 @@ impl IndexCopy {
         }
         Ok(())
     }
+}
+
+/// Copies a file together with the time it was written. Git reads a file again that was changed in
+/// the same instant in which the index was written; a copy that looks newer would keep it from that.
+fn copy_with_time(from: &Path, to: &Path) -> std::io::Result<()> {
+    let written = from.metadata()?.modified()?;
+    std::fs::copy(from, to)?;
+    File::options().write(true).open(to)?.set_modified(written)
 }

@@ -1,7 +1,7 @@
 //! A process of its own for an act, which can be ended at any of its steps.
 
 use crate::support::{Project, branch, message, reference, tree_name};
-use althing_workshop::attempt_tree::AttemptTree;
+use althing_workshop::attempt_tree::{AttemptTree, Provisions};
 use althing_workshop::rescue::What;
 use std::path::Path;
 use std::process::{Child, Command, ExitStatus, Stdio};
@@ -31,10 +31,47 @@ impl tracing::Subscriber for Stop {
     fn exit(&self, _: &tracing::span::Id) {}
 
     fn event(&self, event: &tracing::Event<'_>) {
-        if self.enabled(event.metadata())
-            && self.count.fetch_add(1, Ordering::SeqCst) + 1 == self.at
-        {
+        let mut text = Text(String::new());
+        event.record(&mut text);
+        // Around a call that only asks, nothing is different than at the step before.
+        let is_question = text.0.split_once(" git ").is_some_and(|(_, call)| ASKS.contains(&call));
+        if is_question || !self.enabled(event.metadata()) {
+            return;
+        }
+        if self.count.fetch_add(1, Ordering::SeqCst) + 1 == self.at {
             std::process::exit(CUT_OFF);
+        }
+    }
+}
+
+/// Calls of git that change nothing, or only add objects that nothing leads to yet.
+const ASKS: &[&str] = &[
+    "blame",
+    "cat-file",
+    "check-ignore",
+    "commit-tree",
+    "diff-files",
+    "diff-tree",
+    "for-each-ref",
+    "log",
+    "ls-files",
+    "ls-tree",
+    "merge-base",
+    "rev-list",
+    "rev-parse",
+    "status",
+    "symbolic-ref",
+    "version",
+    "write-tree",
+];
+
+/// The text of an event.
+struct Text(String);
+
+impl tracing::field::Visit for Text {
+    fn record_debug(&mut self, field: &tracing::field::Field, value: &dyn std::fmt::Debug) {
+        if field.name() == "message" {
+            self.0 = format!("{value:?}");
         }
     }
 }
@@ -134,7 +171,7 @@ pub(crate) fn act(project: &Project, words: &[&str]) {
         }
         ["scratch", revision] => {
             let commit = project.tip(revision);
-            project.trees().scratch(&commit, &Default::default()).unwrap();
+            project.trees().scratch(&commit, &Provisions::default()).unwrap();
         }
         ["clear-scratch"] => drop(project.trees().clear_scratch().unwrap()),
         ["survey"] => drop(project.repository().survey().unwrap()),

@@ -1,9 +1,10 @@
 //! Repositories of every kind: handled, noticed or refused with a way out.
 
 use crate::child;
-use crate::support::{Project, git, write};
+use crate::support::{Project, git, path, write};
 use althing_workshop::checkout::{Head, Operation};
 use althing_workshop::git::author::Author;
+use althing_workshop::git::object_id::ObjectId;
 use althing_workshop::repository::{Effect, Finding, Repository, RepositoryError};
 use std::path::Path;
 
@@ -217,4 +218,40 @@ fn no_git_an_old_git_and_a_folder_of_somebody_else_are_refused() {
     let said = survey_with(&project, &script);
     assert!(said.contains("ForeignOwner"), "{said}");
     child::run(&project, &["survey"], 0);
+}
+
+#[test]
+fn the_content_of_a_file_at_a_commit_is_read_as_it_is_stored() {
+    let project = Project::new();
+    let repository = project.repository();
+    let first = project.head();
+    project.write("README", "changed\n");
+    write(&project.repo().join("raw"), b"\0\xff\r\n\n");
+    write(&project.repo().join("odd\nname *"), "odd");
+    project.write("empty", "");
+    let second = project.commit("More");
+    project.write("README", "not committed\n");
+    let content = |commit, name: &str| repository.content(commit, &path(name)).unwrap();
+    assert_eq!(content(&first, "README").unwrap(), b"one\ntwo\nthree\n");
+    assert_eq!(content(&second, "README").unwrap(), b"changed\n");
+    assert_eq!(content(&second, "src/lexer.rs").unwrap(), b"fn lex() {}\n");
+    assert_eq!(content(&second, "raw").unwrap(), b"\0\xff\r\n\n");
+    assert_eq!(content(&second, "odd\nname *").unwrap(), b"odd");
+    assert_eq!(content(&second, "empty").unwrap(), b"");
+    assert_eq!(content(&first, "raw"), None);
+    for name in ["src", "src/", "", "*", "readme", "src/../README", "../README", "/README"] {
+        assert_eq!(content(&second, name), None, "{name}");
+    }
+}
+
+#[test]
+fn a_commit_or_a_content_that_is_lost_is_not_taken_for_a_file_that_is_not_there() {
+    let project = Project::new();
+    let repository = project.repository();
+    let unknown = ObjectId::new(&"1".repeat(40)).unwrap();
+    repository.content(&unknown, &path("README")).unwrap_err();
+    let id = project.git(&["rev-parse", "HEAD:README"]);
+    let object = project.repo().join(".git/objects").join(&id[..2]).join(&id[2..]);
+    std::fs::remove_file(object).unwrap();
+    repository.content(&project.head(), &path("README")).unwrap_err();
 }

@@ -95,6 +95,17 @@ fn files_that_git_was_told_to_overlook_are_taken() {
     assert_eq!(show(&project.repo(), &snapshot.commit, "src/lexer.rs"), "hidden too");
 }
 
+/// Git compares times in seconds, and looks into a file again only if it was changed in the second in
+/// which the index was written. The copy of an index must not look newer than the index.
+#[test]
+fn a_change_of_the_same_length_in_the_same_second_is_taken() {
+    let project = Project::new();
+    let tree = project.tree("lexer");
+    write(&tree.path().join("README"), "ONE\nTWO\nTHREE\n");
+    std::thread::sleep(std::time::Duration::from_millis(1_100));
+    assert_eq!(taken(&tree).files, 1);
+}
+
 #[test]
 fn the_files_of_a_repository_inside_are_taken() {
     let project = Project::new();

@@ -152,3 +152,17 @@ pub(crate) fn message(subject: &str) -> Message {
 pub(crate) fn show(repo: &Path, commit: &ObjectId, path: &str) -> String {
     git(repo, &["show", &format!("{commit}:{path}")])
 }
+
+/// Sets up a filter `deadly` that kills the git that runs it when it comes to the n-th file.
+pub(crate) fn kill_git_at(project: &Project, n: usize) {
+    let count = project.folder.join("count");
+    write(&count, "");
+    let script = project.folder.join("smudge.sh");
+    let text = format!(
+        "echo >>'{0}'\nif test $(wc -l <'{0}') -eq {n}; then kill -9 $PPID; fi\ncat\n",
+        count.display()
+    );
+    write(&script, text);
+    let command = format!("exec sh '{}'", script.display());
+    project.git(&["config", "filter.deadly.smudge", &command]);
+}
