@@ -21,6 +21,7 @@ use std::fmt::Display;
 use std::path::{Path, PathBuf};
 
 use crate::amounts;
+use crate::app::App;
 use crate::error::Error;
 use crate::span::parse_secs;
 
@@ -35,7 +36,7 @@ const KEY_BYTES_MAX: usize = 64;
 
 /// How a plan is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Format {
+enum Format {
     Toml,
     Yaml,
     Json,
@@ -109,14 +110,26 @@ impl Display for Written {
 }
 
 /// Reads a plan from a file, or from standard input if it is given as text already.
-pub(crate) fn read(path: &Path) -> Result<Plan, Error> {
+fn read(path: &Path) -> Result<Plan, Error> {
     let text = read_text(path, PLAN_BYTES_MAX, "the plan")?;
+    parse(&text, path)
+}
+
+/// Reads the plan that somebody named; `-` is standard input.
+pub(crate) fn open(app: &App, path: &Path) -> Result<Plan, Error> {
+    if path != Path::new("-") {
+        return read(path);
+    }
+    let text = crate::input::stdin_text(app, "the plan", PLAN_BYTES_MAX)?;
+    if text.len() as u64 > PLAN_BYTES_MAX {
+        return Err(Error::usage(format!("the plan has more than {PLAN_BYTES_MAX} bytes")));
+    }
     parse(&text, path)
 }
 
 /// Reads a plan that was written to standard input, or elsewhere. `path` tells the format and where
 /// the files that it names lie.
-pub(crate) fn parse(text: &str, path: &Path) -> Result<Plan, Error> {
+fn parse(text: &str, path: &Path) -> Result<Plan, Error> {
     let shown = path.display();
     let unreadable = |error: &dyn Display| {
         Error::usage(format!("{shown}: {error}")).hint("`althing plan check --help` shows a plan.")
@@ -134,9 +147,8 @@ pub(crate) fn parse(text: &str, path: &Path) -> Result<Plan, Error> {
 }
 
 /// A plan of one task.
-pub(crate) fn single(text: &str, agent: Option<&str>) -> Result<Plan, Error> {
-    let mut task = Task::named("task");
-    (task.text, task.agent) = (Some(text.to_owned()), agent.map(str::to_owned));
+pub(crate) fn single(text: &str) -> Result<Plan, Error> {
+    let task = Task { text: Some(text.to_owned()), ..Task::named("task") };
     Ok(Plan { tasks: vec![planned(task, Path::new("."))?] })
 }
 

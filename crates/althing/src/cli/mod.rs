@@ -16,6 +16,7 @@ mod read;
 mod rebuild;
 mod recover;
 mod resources;
+mod run;
 mod sections;
 mod storage;
 mod trail;
@@ -45,10 +46,14 @@ pub(crate) use memory::{
     Ask, BoardArgs, MemoryArgs, MemoryCommand, MemoryContext, MemoryCreate, MemoryFind,
     MemoryTransition, MemoryUpdate, MemoryWork, Remember,
 };
-pub(crate) use native::{BlockedArgs, DoneArgs, NextArgs, PlanArgs};
+pub(crate) use native::{BlockedArgs, DoneArgs, NextArgs, PlanArgs, PlanCommand};
 pub(crate) use people::{Users, UsersAdd, UsersCommand, WorkspaceTransfer};
 pub(crate) use rebuild::Rebuild;
 pub(crate) use recover::Recover;
+pub(crate) use run::{
+    Attach, Logs, Pause, PlanCheck, Ps, RescueArgs, RescueCommand, RescueName, RescueRestore,
+    RescueShow, Resume, Retry, Run, Stop, Tick, Undo, Why,
+};
 pub(crate) use resources::{
     By, Group, GroupCommand, Meter, MeterCommand, MeterReport, WorkspaceBudget,
 };
@@ -262,6 +267,30 @@ pub(crate) enum Command {
     Ask(Ask),
     /// Show who works on what.
     Board(BoardArgs),
+    /// Run a plan: agents work in worktrees, and what passes its checks is merged.
+    Run(Run),
+    /// List the agents that work, with their processes.
+    Ps(Ps),
+    /// Show what an agent says.
+    Logs(Logs),
+    /// Watch an agent, and write to it.
+    Attach(Attach),
+    /// Stop an agent for now, or the whole run.
+    Pause(Pause),
+    /// Let a paused agent or run go on.
+    Resume(Resume),
+    /// Stop the run once the tasks in work are merged, or now.
+    Stop(Stop),
+    /// Try a failed task again.
+    Retry(Retry),
+    /// Get work back that would have been lost with its worktree.
+    Rescue(RescueArgs),
+    /// Take the merges of a run back.
+    Undo(Undo),
+    /// Explain a line: which task, agent, approval and cost are behind it.
+    Why(Why),
+    /// Let deadlines take effect now, or whenever they pass.
+    Tick(Tick),
     /// Run any command or query by its name, with JSON arguments.
     Do(Do),
     /// Serve agents and editors over the Model Context Protocol.

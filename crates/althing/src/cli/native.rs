@@ -1,7 +1,9 @@
 //! The arguments of `althing plan`, `next`, `done` and `blocked`.
 
-use clap::Args;
+use clap::{Args, Subcommand};
 use std::path::PathBuf;
+
+use super::run::PlanCheck;
 
 /// Arguments of `plan`.
 #[derive(Debug, Args)]
@@ -15,8 +17,12 @@ form.
 Examples:
   althing plan 'Write the parser @src/parser.rs' 'Write the guide @docs'
   althing plan 'Test the parser' --scope tests --after pln#1 --priority high
-  althing plan --file tasks.toml --as alice")]
+  althing plan --file tasks.toml --as alice
+  althing plan check plan.toml")]
+#[command(args_conflicts_with_subcommands = true, subcommand_negates_reqs = true)]
 pub(crate) struct PlanArgs {
+    #[command(subcommand)]
+    pub(crate) command: Option<PlanCommand>,
     /// The tasks, one argument each.
     #[arg(value_name = "TEXT", required_unless_present = "file")]
     pub(crate) tasks: Vec<String>,
@@ -33,6 +39,13 @@ pub(crate) struct PlanArgs {
     /// Plan the graph of a run from this file (`-` reads standard input).
     #[arg(long, value_name = "FILE", conflicts_with = "tasks")]
     pub(crate) file: Option<PathBuf>,
+}
+
+/// Subcommands of `plan`.
+#[derive(Debug, Subcommand)]
+pub(crate) enum PlanCommand {
+    /// Check a plan for `althing run`, draw it, and forecast which tasks get in each other's way.
+    Check(PlanCheck),
 }
 
 /// Arguments of `next`.

@@ -4,7 +4,7 @@ use althing_kernel::approvals::Wish;
 use clap::{Args, Subcommand};
 use std::path::PathBuf;
 
-use super::choices::preset;
+use super::work::highway;
 
 /// Arguments of `run`.
 #[derive(Debug, Args)]
@@ -47,8 +47,8 @@ pub(crate) struct Run {
     /// Move this branch to the result at the end, if nobody moved it meanwhile.
     #[arg(long, value_name = "BRANCH")]
     pub(crate) into: Option<String>,
-    /// What people are asked about: autonomous, supervised, gated or collaborative.
-    #[arg(long = "preset", value_name = "PRESET", value_parser = preset)]
+    /// The decisions that people are asked about: autonomous, supervised, gated or off.
+    #[arg(long = "preset", value_name = "PRESET", value_parser = highway)]
     pub(crate) highway: Option<Wish>,
 }
 

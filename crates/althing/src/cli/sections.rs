@@ -15,6 +15,12 @@ const SECTIONS: &[Section] = &[
         title: "Start here",
         commands: &["plan", "next", "done", "blocked", "status", "demo", "init", "trail"],
     },
+    Section {
+        title: "Let agents work",
+        commands: &[
+            "run", "ps", "logs", "attach", "pause", "resume", "stop", "retry", "rescue", "undo", "why",
+        ],
+    },
     Section { title: "Hold files", commands: &["claim", "release", "check", "claims", "renew"] },
     Section { title: "Talk", commands: &["send", "inbox"] },
     Section { title: "Share what you know", commands: &["remember", "ask", "board", "memory"] },
@@ -44,7 +50,7 @@ const SECTIONS: &[Section] = &[
     Section { title: "Connect programs", commands: &["mcp", "agents", "do", "blob"] },
     Section {
         title: "Look after a project",
-        commands: &["config", "doctor", "backup", "recover", "rebuild"],
+        commands: &["config", "doctor", "backup", "recover", "rebuild", "tick"],
     },
     Section {
         title: "Look things up",

@@ -55,7 +55,7 @@ pub(crate) fn plan(app: &App, args: &PlanArgs) -> Result<(), Error> {
 }
 
 /// Makes the folder a project if it is none yet.
-fn set_up(app: &App) -> Result<(), Error> {
+pub(super) fn set_up(app: &App) -> Result<(), Error> {
     let project = app.project()?;
     match project.engine() {
         Err(error) if error.rule() == Rule::NoProject => {}

@@ -12,9 +12,10 @@ use althing_kernel::{Blob, Command, Content, Reply, Rule, State, WorkspaceId};
 use althing_workshop::git::object_id::ObjectId;
 use althing_workshop::git::ref_name::BranchName;
 use althing_workshop::git::refs::Swap;
-use althing_workshop::repository::Effect;
+use althing_workshop::repository::{Effect, Finding, RepositoryError};
 
 use super::prepare::{commit_id, git, run_name};
+use super::settings::Options;
 use super::shared::Shared;
 use crate::context::ProjectContext;
 use crate::error::Error;
@@ -37,20 +38,15 @@ pub fn begin(
     starter: &ProjectContext,
     plan: Option<&Plan>,
     highway: Option<Wish>,
-    base: Option<&str>,
+    options: &Options,
 ) -> Result<Begun, Error> {
     let lead = shared.lead();
-    let survey = shared.repository().survey();
-    let survey = survey.map_err(|error| Error::unavailable(error.to_string()).hint(error.hint()))?;
-    let notes = survey.with_effect(Effect::Notice).map(|finding| finding.text()).collect();
-    let base = match base {
-        None => survey.base().map_err(|error| {
-            Error::unavailable(error.to_string()).hint(error.hint())
-        })?,
-        Some(named) => shared.repository().resolve(named).map_err(git)?.ok_or_else(|| {
-            Error::not_found(format!("there is no commit {named:?}"))
-        })?,
-    };
+    let (base, notes) = base(shared, options)?;
+    if plan.is_none() && lead.present()?.state.root().is_none() {
+        return Err(Error::not_found("there is no run to go on with")
+            .with_rule(Rule::RunNeeded)
+            .hint("Begin one with a plan: `althing run PLAN --agents NAME`."));
+    }
     lead.execute(Command::AgentRegister(althing_kernel::agent::Register::default()))?;
     let (root, resumed) = match current(shared, &lead.present()?.state)? {
         Some(root) => (root, true),
@@ -63,6 +59,41 @@ pub fn begin(
     let go_on = SetHold { hold: Hold::None, reason: None };
     lead.execute(Command::RunHold(go_on))?;
     Ok(Begun { root, resumed, notes })
+}
+
+/// The commit to begin with, and what is worth knowing about the repository. One that worktrees
+/// cannot be made in is refused.
+fn base(shared: &Shared, options: &Options) -> Result<(ObjectId, Vec<String>), Error> {
+    let unfit = |error: RepositoryError| Error::unavailable(error.to_string()).hint(error.hint());
+    let survey = shared.repository().survey().map_err(unfit)?;
+    let under_way = |finding: &&Finding| matches!(finding, Finding::UnderWay(_));
+    if let Some(finding) = survey.findings.iter().find(under_way).filter(|_| options.base.is_none()) {
+        let hint = "Finish or abort it first, or say which commit to begin with: `--base REVISION`.";
+        return Err(Error::unavailable(finding.text()).hint(hint));
+    }
+    let notes = survey.with_effect(Effect::Notice).map(|finding| finding.text()).collect();
+    let base = match &options.base {
+        None => survey.base().map_err(unfit)?,
+        Some(named) => {
+            let found = shared.repository().resolve(named).map_err(git)?;
+            found.ok_or_else(|| Error::not_found(format!("there is no commit {named:?}")))?
+        }
+    };
+    Ok((base, notes))
+}
+
+impl Shared {
+    /// Refuses a repository in which no run can be begun, or a branch that is not there.
+    pub fn check_repository(&self, options: &Options) -> Result<(), Error> {
+        base(self, options)?;
+        let Some(into) = &options.into else { return Ok(()) };
+        let branch = BranchName::new(into).map_err(git)?;
+        match self.repository().refs().read(&branch.full()).map_err(git)? {
+            Some(_) => Ok(()),
+            None => Err(Error::not_found(format!("there is no branch {into}"))
+                .hint(format!("Make it first: `git branch {into}`. Nothing was changed."))),
+        }
+    }
 }
 
 /// The run there is, if the runner leads it.

@@ -12,6 +12,7 @@ mod conclude;
 mod evidence;
 mod event;
 pub mod forecast;
+mod overview;
 mod prepare;
 mod queue;
 mod settings;
@@ -19,12 +20,20 @@ mod shared;
 mod supervise;
 mod team;
 mod turn;
+mod undo;
+mod why;
 mod work;
 
 pub use begin::{Begun, begin};
 pub use event::{Finished, RunEvent};
+pub use overview::{
+    AttemptView, attempt_at, attempts, end_idle_processes, end_process, failed_task, format_of,
+    is_running,
+};
 pub use prepare::run_name;
 pub use settings::{Abilities, Options, Workshop};
 pub use shared::{LEAD, Shared};
 pub use supervise::Supervisor;
-pub use team::check_team;
+pub use team::{check_team, team_of_plan, team_of_run};
+pub use undo::{Undone, undo};
+pub use why::{Ask as WhyAsk, Because, Work, why};

@@ -26,12 +26,16 @@ use althing_workshop::git::ref_name::BranchName;
 use althing_workshop::merge::{Advance, Conflicts, FastForward, Merged};
 use std::fmt::Write as _;
 use std::fs::{File, TryLockError};
+use std::time::{Duration, Instant};
 
 use super::attempt::Passed;
 use super::evidence::{file_path, is_allowed};
 use super::prepare::{commit_id, git, object, provisions, target, view};
 use super::shared::Shared;
 use crate::error::{Error, ErrorKind};
+
+/// How long somebody waits for a merge that goes on.
+const LOCK_WAIT: Duration = Duration::from_secs(60);
 
 /// Work that can be merged.
 #[derive(Clone, Debug)]
@@ -77,6 +81,21 @@ pub(crate) fn lock(shared: &Shared) -> Result<Option<File>, Error> {
         Ok(()) => Ok(Some(file)),
         Err(TryLockError::WouldBlock) => Ok(None),
         Err(TryLockError::Error(error)) => Err(cannot(error)),
+    }
+}
+
+/// The same lock, as soon as it is free.
+pub(crate) fn wait_lock(shared: &Shared) -> Result<File, Error> {
+    let deadline = Instant::now() + LOCK_WAIT;
+    loop {
+        if let Some(lock) = lock(shared)? {
+            return Ok(lock);
+        }
+        if Instant::now() > deadline {
+            let message = "another process has been merging for a long time";
+            return Err(Error::unavailable(message).hint("Try again later, or `althing stop` first."));
+        }
+        std::thread::sleep(Duration::from_millis(50));
     }
 }
 

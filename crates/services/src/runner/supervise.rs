@@ -20,7 +20,7 @@ use super::attempt::{Attempt, Place, key_of};
 use super::begin::Begun;
 use super::event::{Finished, RunEvent};
 use super::evidence::Judgement;
-use super::prepare::run_name;
+use super::prepare::{run_name, target};
 use super::queue::Landed;
 use super::settings::Options;
 use super::shared::Shared;
@@ -58,6 +58,7 @@ pub struct Supervisor<'s> {
     pub(super) root: WorkspaceId,
     pub(super) run: String,
     pub(super) into: Option<String>,
+    resumed: bool,
     pub(super) attempts: BTreeMap<WorkspaceId, Attempt>,
     /// Whether a thread merges.
     pub(super) merging: bool,
@@ -86,6 +87,7 @@ impl<'s> Supervisor<'s> {
             root: begun.root.clone(),
             run: run_name(&begun.root),
             into: options.into.clone(),
+            resumed: begun.resumed,
             attempts: BTreeMap::new(),
             merging: false,
             send,
@@ -93,6 +95,19 @@ impl<'s> Supervisor<'s> {
             sink,
             is_stopped,
             told: None,
+        })
+    }
+
+    /// The event that the run begins or goes on.
+    pub fn started(&self) -> Result<RunEvent, Error> {
+        let state = self.shared.lead().present()?.state;
+        let (_, branch) = target(&state)?;
+        Ok(RunEvent::Started {
+            run: self.run.clone(),
+            branch: branch.name.to_string(),
+            commit: branch.tip.to_string(),
+            tasks: self.tasks(&state).len(),
+            resumed: self.resumed,
         })
     }
 

@@ -4,15 +4,18 @@
 //! the lock works in the slot, so two runs on one project never use the same one; a process that is
 //! killed lets go of it.
 
+use althing_kernel::records::Kind;
 use althing_kernel::task::graph::Planned;
 use althing_kernel::task::terms::Terms;
 use althing_kernel::{AgentName, Rule};
 use althing_workshop::agents::{ADAPTERS, Agent, CustomAgent, Format, detect, find};
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{File, TryLockError};
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use super::settings::{Options, Workshop};
+use crate::context::ProjectContext;
 use crate::error::Error;
 
 /// The most slots of one kind.
@@ -115,6 +118,32 @@ pub fn check_team(options: &Options, settings: &Workshop, tasks: &[Planned]) -> 
         }
     }
     Ok(())
+}
+
+/// The agents that a plan names, one of each.
+pub fn team_of_plan(tasks: &[Planned]) -> Vec<(String, usize)> {
+    let terms = tasks.iter().filter_map(|task| task.terms.as_deref());
+    let names: BTreeSet<String> = terms.filter_map(|own| Some(own.agent.as_ref()?.to_string())).collect();
+    names.into_iter().map(|name| (name, 1)).collect()
+}
+
+/// The agents that work, or are to work, in the run there is, as many of each as did.
+pub fn team_of_run(context: &ProjectContext) -> Result<Vec<(String, usize)>, Error> {
+    let state = context.present()?.state;
+    let Some(root) = state.root() else { return Ok(Vec::new()) };
+    let mut team: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+    for plan in state.memory().newest(Kind::Plan, None).filter(|plan| state.is_governed(plan)) {
+        if let Some(agent) = plan.terms().and_then(|terms| terms.agent.as_ref()) {
+            team.entry(agent.to_string()).or_default();
+        }
+    }
+    for (_, known) in state.workspaces().filter(|(_, known)| known.charter.root == *root) {
+        let name = known.agent.as_ref().filter(|_| known.process.is_some());
+        if let Some((kind, number)) = name.and_then(|name| name.as_str().rsplit_once('-')) {
+            team.entry(kind.to_owned()).or_default().insert(number.to_owned());
+        }
+    }
+    Ok(team.into_iter().map(|(kind, slots)| (kind, slots.len().max(1))).collect())
 }
 
 /// A place for one agent at a time.
