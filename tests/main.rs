@@ -60,3 +60,5 @@ mod topology;
 mod torture;
 mod trail;
 mod views;
+#[cfg(unix)]
+mod workshop;

@@ -34,6 +34,9 @@ const TASKS_MAX: usize = 500;
 /// The longest key of a task, in bytes.
 const KEY_BYTES_MAX: usize = 64;
 
+/// The most tries of one attempt.
+const ATTEMPTS_MAX: u8 = 20;
+
 /// How a plan is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Format {
@@ -83,7 +86,7 @@ struct Task {
     check: Option<String>,
     #[serde(default)]
     produces: Vec<String>,
-    attempts: Option<u8>,
+    attempts: Option<u64>,
     timeout: Option<Written>,
     budget: Option<BTreeMap<String, Written>>,
     gate: Option<String>,
@@ -279,7 +282,7 @@ fn terms(task: &Task) -> Result<Terms, String> {
     };
     Ok(Terms {
         agent: text("agent", &task.agent)?,
-        attempts: task.attempts,
+        attempts: task.attempts.map(attempts).transpose()?,
         budget: budget(task.budget.as_ref()).map_err(|error| say("budget", error))?,
         check: task
             .check
@@ -301,6 +304,11 @@ fn terms(task: &Task) -> Result<Terms, String> {
         timeout_s: task.timeout.as_ref().map(timeout).transpose()?,
         touches: Few::new(touches).map_err(|error| say("touches", error))?,
     })
+}
+
+fn attempts(number: u64) -> Result<u8, String> {
+    let fits = u8::try_from(number).ok().filter(|own| (1..=ATTEMPTS_MAX).contains(own));
+    fits.ok_or_else(|| format!("`attempts` is 1 to {ATTEMPTS_MAX}, not {number}"))
 }
 
 fn timeout(written: &Written) -> Result<Timeout, String> {
@@ -341,10 +349,6 @@ fn check(plan: &Plan) -> Result<(), Error> {
         if let Some(unknown) = task.depends_on.iter().find(|key| !keys.contains(key.as_str())) {
             let what = format!("depends on {:?}, which no task is", unknown.as_str());
             return Err(in_task(task.key.as_str(), what));
-        }
-        let attempts = task.terms.as_ref().map_or(1, |terms| terms.attempts());
-        if !(1..=20).contains(&attempts) {
-            return Err(in_task(task.key.as_str(), "`attempts` is 1 to 20"));
         }
     }
     match cycle(plan) {

@@ -9,6 +9,7 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 
 use crate::file_lock::{FileLock, LockError};
+use crate::git::author::Author;
 use crate::git::call::{Call, GitError};
 use crate::git::object_id::ObjectId;
 use crate::git::ref_name::BranchName;
@@ -124,6 +125,12 @@ impl Checkout {
             git_dir: git_dir.to_owned(),
             lock: lock.to_owned(),
         }
+    }
+
+    /// The same checkout, with another author of commits.
+    #[must_use]
+    pub fn with_author(&self, author: &Author) -> Checkout {
+        Checkout { repository: self.repository.with_author(author), ..self.clone() }
     }
 
     /// The repository.

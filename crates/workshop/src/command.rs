@@ -201,13 +201,15 @@ mod tests {
         let limits = Limits { time: Duration::from_millis(300), ..Limits::default() };
         let ran = run(folder.path(), "echo begun; sleep 60", &limits).unwrap();
         assert!(!ran.passed && ran.output.contains("begun"), "{ran:?}");
-        let ran = run(folder.path(), "(sleep 60; touch late) & exit 0", &Limits::default()).unwrap();
+        let ran =
+            run(folder.path(), "(sleep 60; touch late) & exit 0", &Limits::default()).unwrap();
         assert!(ran.passed, "{ran:?}");
         assert!(!folder.path().join("late").exists());
-        let ran = run(folder.path(), "echo $X; exit 3", &Limits {
-            env: vec![("X".to_owned(), "seen".to_owned())],
-            ..Limits::default()
-        });
+        let ran = run(
+            folder.path(),
+            "echo $X; exit 3",
+            &Limits { env: vec![("X".to_owned(), "seen".to_owned())], ..Limits::default() },
+        );
         let ran = ran.unwrap();
         assert!(!ran.passed && ran.output.trim() == "seen" && ran.ended.contains('3'), "{ran:?}");
     }

@@ -169,6 +169,18 @@ impl Checkout {
         }
     }
 
+    /// Moves what is checked out to a commit if the files here are just those of the commit. Files
+    /// stay as they are; returns whether it was so.
+    pub fn adopt(&self, commit: &ObjectId) -> Result<bool, SnapshotError> {
+        let lock = self.lock()?;
+        let state = State::read(self, None)?;
+        if !state.left.is_empty() || self.repository().tree_of(commit)? != state.tree {
+            return Ok(false);
+        }
+        self.call(["reset", "--quiet", "--mixed", commit.as_str()]).under(&lock).done()?;
+        Ok(true)
+    }
+
     /// Whether a commit is a snapshot of this state.
     fn is_of(&self, commit: &ObjectId, state: &State) -> Result<bool, GitError> {
         let parent = self.repository().resolve(&format!("{commit}^"))?;

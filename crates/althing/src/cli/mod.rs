@@ -50,12 +50,12 @@ pub(crate) use native::{BlockedArgs, DoneArgs, NextArgs, PlanArgs, PlanCommand};
 pub(crate) use people::{Users, UsersAdd, UsersCommand, WorkspaceTransfer};
 pub(crate) use rebuild::Rebuild;
 pub(crate) use recover::Recover;
+pub(crate) use resources::{
+    By, Group, GroupCommand, Meter, MeterCommand, MeterReport, WorkspaceBudget,
+};
 pub(crate) use run::{
     Attach, Logs, Pause, PlanCheck, Ps, RescueArgs, RescueCommand, RescueName, RescueRestore,
     RescueShow, Resume, Retry, Run, Stop, Tick, Undo, Why,
-};
-pub(crate) use resources::{
-    By, Group, GroupCommand, Meter, MeterCommand, MeterReport, WorkspaceBudget,
 };
 pub(crate) use storage::{TrailCompact, TrailPrune, TrailSnapshot};
 pub(crate) use trail::{

@@ -18,7 +18,8 @@ const SECTIONS: &[Section] = &[
     Section {
         title: "Let agents work",
         commands: &[
-            "run", "ps", "logs", "attach", "pause", "resume", "stop", "retry", "rescue", "undo", "why",
+            "run", "ps", "logs", "attach", "pause", "resume", "stop", "retry", "rescue", "undo",
+            "why",
         ],
     },
     Section { title: "Hold files", commands: &["claim", "release", "check", "claims", "renew"] },

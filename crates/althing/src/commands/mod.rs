@@ -48,15 +48,14 @@ mod tasks;
 mod topology;
 mod trail;
 mod views;
-mod workspace_tree;
 mod workshop;
+mod workspace_tree;
 mod workspaces;
 
 use crate::app::App;
 use crate::cli::{
-    self, BlobCommand, CheckpointArgs, Command, GateCommand, MemoryCommand, PlanArgs,
-    PlanCommand, TaskCommand,
-    UsersCommand, WorkspaceCommand,
+    self, BlobCommand, CheckpointArgs, Command, GateCommand, MemoryCommand, PlanArgs, PlanCommand,
+    TaskCommand, UsersCommand, WorkspaceCommand,
 };
 use crate::error::Error;
 use refusals::Operation;

@@ -7,8 +7,8 @@ use crate::app::{App, Project};
 use crate::cli::{
     AgentsCommand, CapsuleCommand, CheckpointCommand, Command, CoordinatorCommand,
     EscalationCommand, FactCommand, GateCommand, GroupCommand, HighwayCommand, IntegrateCommand,
-    MemoryCommand, MeterCommand, PlanArgs, PlanCommand, RightCommand, SymbolCommand, TaskCommand, TokensCommand,
-    TrailCommand, UsersCommand, WorkspaceCommand,
+    MemoryCommand, MeterCommand, PlanArgs, PlanCommand, RightCommand, SymbolCommand, TaskCommand,
+    TokensCommand, TrailCommand, UsersCommand, WorkspaceCommand,
 };
 use crate::error::Error;
 use crate::frugal::{agent_name, own_haid};

@@ -187,7 +187,12 @@ impl AgentTable {
         let env = self.env.clone().unwrap_or_default();
         match &self.command {
             Some(command) if command.first().is_some_and(|first| !first.is_empty()) => {
-                Ok(Some(CustomAgent { name: name.to_owned(), command: command.clone(), usage, env }))
+                Ok(Some(CustomAgent {
+                    name: name.to_owned(),
+                    command: command.clone(),
+                    usage,
+                    env,
+                }))
             }
             Some(_) => Err(wrong("`command` is empty")),
             None if self.usage.is_some() || self.env.is_some() => {
@@ -202,7 +207,8 @@ impl AgentTable {
             Error::usage(format!("agents.{name}: {key}: {error}"))
         };
         // The name becomes that of agents and of files.
-        althing_kernel::AgentName::new(&format!("{name}-1")).map_err(|error| wrong("name", &error))?;
+        althing_kernel::AgentName::new(&format!("{name}-1"))
+            .map_err(|error| wrong("name", &error))?;
         let role = self.role.as_deref().map(RoleName::new).transpose();
         let skills = self.skills.iter().flatten().map(|skill| Text::new(skill));
         Ok(Abilities {

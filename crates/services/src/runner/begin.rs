@@ -7,14 +7,17 @@ use althing_kernel::records::{Kind, Record};
 use althing_kernel::run::{Hold, SetHold, Start};
 use althing_kernel::task::graph::{Plan, Planned};
 use althing_kernel::task::orders::Approve;
+use althing_kernel::workspace::Timeout;
 use althing_kernel::workspace::branch::SetBranch;
 use althing_kernel::{Blob, Command, Content, Reply, Rule, State, WorkspaceId};
 use althing_workshop::git::object_id::ObjectId;
 use althing_workshop::git::ref_name::BranchName;
 use althing_workshop::git::refs::Swap;
 use althing_workshop::repository::{Effect, Finding, RepositoryError};
+use std::time::Duration;
 
 use super::prepare::{commit_id, git, run_name};
+use super::queue;
 use super::settings::Options;
 use super::shared::Shared;
 use crate::context::ProjectContext;
@@ -42,6 +45,8 @@ pub fn begin(
 ) -> Result<Begun, Error> {
     let lead = shared.lead();
     let (base, notes) = base(shared, options)?;
+    // Runners that begin at the same time share one run, and plan its tasks once.
+    let _lock = queue::wait_lock(shared)?;
     if plan.is_none() && lead.present()?.state.root().is_none() {
         return Err(Error::not_found("there is no run to go on with")
             .with_rule(Rule::RunNeeded)
@@ -54,7 +59,7 @@ pub fn begin(
     };
     on_branch(shared, &lead, &root, &base)?;
     if let Some(plan) = plan {
-        add(&lead, starter, plan)?;
+        add(&lead, starter, &with_timeouts(plan, shared.settings.timeout))?;
     }
     let go_on = SetHold { hold: Hold::None, reason: None };
     lead.execute(Command::RunHold(go_on))?;
@@ -67,8 +72,10 @@ fn base(shared: &Shared, options: &Options) -> Result<(ObjectId, Vec<String>), E
     let unfit = |error: RepositoryError| Error::unavailable(error.to_string()).hint(error.hint());
     let survey = shared.repository().survey().map_err(unfit)?;
     let under_way = |finding: &&Finding| matches!(finding, Finding::UnderWay(_));
-    if let Some(finding) = survey.findings.iter().find(under_way).filter(|_| options.base.is_none()) {
-        let hint = "Finish or abort it first, or say which commit to begin with: `--base REVISION`.";
+    if let Some(finding) = survey.findings.iter().find(under_way).filter(|_| options.base.is_none())
+    {
+        let hint =
+            "Finish or abort it first, or say which commit to begin with: `--base REVISION`.";
         return Err(Error::unavailable(finding.text()).hint(hint));
     }
     let notes = survey.with_effect(Effect::Notice).map(|finding| finding.text()).collect();
@@ -100,9 +107,8 @@ impl Shared {
 fn current(shared: &Shared, state: &State) -> Result<Option<WorkspaceId>, Error> {
     let Some(root) = state.root() else { return Ok(None) };
     let known = state.workspaces().find(|(id, _)| *id == root).map(|(_, known)| known);
-    let is_own = known.is_some_and(|known| {
-        known.charter.pool && known.agent.as_ref() == Some(&shared.lead)
-    });
+    let is_own =
+        known.is_some_and(|known| known.charter.pool && known.agent.as_ref() == Some(&shared.lead));
     if is_own {
         return Ok(Some(root.clone()));
     }
@@ -120,12 +126,7 @@ fn start(
 ) -> Result<WorkspaceId, Error> {
     // Where there are people, only they start runs; otherwise the runner does it itself.
     let is_person = matches!(starter.principal(), Some(althing_kernel::Principal::User(_)));
-    let start = Start {
-        agent: Some(shared.lead.clone()),
-        highway,
-        pool: true,
-        ..Start::default()
-    };
+    let start = Start { agent: Some(shared.lead.clone()), highway, pool: true, ..Start::default() };
     let lead = shared.lead();
     let by = if is_person { starter } else { &lead };
     let reply = by.execute(Command::RunStart(start)).map_err(|error| {
@@ -168,6 +169,17 @@ fn on_branch(
         workspace: root.clone(),
     };
     lead.execute(Command::WorkspaceBranch(set)).map(drop)
+}
+
+/// The plan, in which every task says how long an attempt may take.
+fn with_timeouts(plan: &Plan, timeout: Duration) -> Plan {
+    let default = Timeout::new(timeout.as_secs().into()).ok();
+    let mut plan = plan.clone();
+    for task in &mut plan.tasks {
+        let terms = task.terms.get_or_insert_default();
+        terms.timeout_s = terms.timeout_s.or(default);
+    }
+    plan
 }
 
 /// Plans the tasks, unless the run has them already.

@@ -1,16 +1,16 @@
 //! The end of attempts and of runs: merging, trying again, clearing away, and the result.
 
-use althing_kernel::integration::{Decide, Decision};
-use althing_kernel::run::{End, Land};
 use althing_kernel::git::BranchName as RecordedBranch;
+use althing_kernel::integration::{Decide, Decision};
 use althing_kernel::records::Record;
+use althing_kernel::run::{End, Land};
 use althing_kernel::task::State as TaskState;
 use althing_kernel::task::orders::Retry;
 use althing_kernel::text::Text;
 use althing_kernel::workspace::branch::Merge;
 use althing_kernel::workspace::{Status, Trigger, Workspace};
 use althing_kernel::{Command, Rule, State, WorkspaceId};
-use althing_workshop::attempt_tree::TreeState;
+use althing_workshop::attempt_tree::{AttemptTree, TreeState};
 use althing_workshop::git::message::Message;
 use althing_workshop::git::object_id::ObjectId;
 use althing_workshop::git::ref_name::{BranchName, TreeName};
@@ -98,9 +98,10 @@ impl Supervisor<'_> {
     /// Goes on with merges about which a person has answered.
     fn forget_answered_gates(&mut self, state: &State) {
         for attempt in self.attempts.values_mut() {
-            let is_open = attempt.gate.as_ref().is_some_and(|gate| {
-                state.gates().any(|(id, _)| id.as_str() == gate)
-            });
+            let is_open = attempt
+                .gate
+                .as_ref()
+                .is_some_and(|gate| state.gates().any(|(id, _)| id.as_str() == gate));
             if !is_open {
                 attempt.gate = None;
             }
@@ -201,18 +202,26 @@ impl Supervisor<'_> {
         std::thread::spawn(move || {
             let joined = match place {
                 Some(place) => join(&shared, &place.tree, &key),
-                None => Ok(()),
+                None => Ok(Joined::Conflicts),
             };
             // The run may be over.
             drop(send.send(Report::Joined(id, joined)));
         });
     }
 
-    pub(super) fn joined(&mut self, id: &WorkspaceId, result: Result<(), Error>) {
-        if let Some(attempt) = self.attempts.get_mut(id) {
-            attempt.job = None;
-        }
-        if let Err(error) = result {
+    pub(super) fn joined(&mut self, id: &WorkspaceId, result: Result<Joined, Error>) {
+        let Some(attempt) = self.attempts.get_mut(id) else { return };
+        attempt.job = None;
+        let judged = match result {
+            Ok(Joined::Conflicts) => Ok(()),
+            // What it conflicted with did not get onto the branch: nothing is left for the agent to do.
+            Ok(Joined::Clean) => {
+                let turn = Turns::read(&attempt.folder).judged;
+                self.judge(id, turn, String::new())
+            }
+            Err(error) => Err(error),
+        };
+        if let Err(error) = judged {
             self.note(format!("{}: {}", self.key(id), error.message()));
         }
     }
@@ -307,9 +316,26 @@ impl Supervisor<'_> {
         lead: &ProjectContext,
         stopped: Option<String>,
     ) -> Result<Finished, Error> {
+        let _lock = queue::wait_lock(&self.shared)?;
         let state = lead.present()?.state;
+        if state.root() != Some(&self.root) {
+            return self.finished_elsewhere(&state);
+        }
+        let mut finished = self.result(&state, stopped);
+        let branch = queue::settle(&self.shared)?;
+        (finished.branch, finished.commit) = (branch.name.to_string(), branch.tip.to_string());
+        sweep(&self.shared, &state)?;
+        if finished.is_complete() {
+            self.land(lead, &mut finished)?;
+            lead.execute(Command::RunEnd(End { force: false, reason: None }))?;
+        }
+        Ok(finished)
+    }
+
+    /// The tasks by what became of them, and what they cost.
+    fn result(&self, state: &State, stopped: Option<String>) -> Finished {
         let mut finished = Finished { run: self.run.clone(), stopped, ..Finished::default() };
-        for plan in self.tasks(&state) {
+        for plan in self.tasks(state) {
             let list = match plan.task_state() {
                 Some(TaskState::Integrated | TaskState::Done) => &mut finished.merged,
                 Some(TaskState::Failed) => &mut finished.failed,
@@ -322,13 +348,16 @@ impl Supervisor<'_> {
             finished.tokens = finished.tokens.saturating_add(known.meter.tokens);
             finished.cost = finished.cost.saturating_add(known.meter.cost);
         }
-        let branch = queue::settle(&self.shared)?;
+        finished
+    }
+
+    /// Says how a run went that another runner has ended.
+    pub(super) fn finished_elsewhere(&self, state: &State) -> Result<Finished, Error> {
+        let mut finished = self.result(state, None);
+        let known = state.workspaces().find(|(id, _)| **id == self.root);
+        let branch = known.and_then(|(_, known)| known.branch.clone());
+        let branch = branch.ok_or_else(|| Error::defect("the run was on no branch"))?;
         (finished.branch, finished.commit) = (branch.name.to_string(), branch.tip.to_string());
-        sweep(&self.shared, &state)?;
-        if finished.is_complete() {
-            self.land(lead, &mut finished)?;
-            lead.execute(Command::RunEnd(End { force: false, reason: None }))?;
-        }
         Ok(finished)
     }
 
@@ -364,19 +393,25 @@ impl Supervisor<'_> {
     }
 }
 
+/// The outcome of merging the work of others into a worktree.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Joined {
+    /// Nothing is to be resolved.
+    Clean,
+    /// There are conflicts for the agent to resolve.
+    Conflicts,
+}
+
 /// Merges the tip of the run into a worktree.
-fn join(
-    shared: &Shared,
-    tree: &althing_workshop::attempt_tree::AttemptTree,
-    key: &str,
-) -> Result<(), Error> {
+fn join(shared: &Shared, tree: &AttemptTree, key: &str) -> Result<Joined, Error> {
     let state = shared.lead().present()?.state;
     let (_, branch) = target(&state)?;
     let message = Message::new(&format!("{key}: work so far"));
     tree.checkout().commit_all(&message, None).map_err(git)?;
     let message = Message::new(&format!("Merge {} into {key}", branch.name));
     match tree.checkout().merge_in(&object(&branch.tip)?, &message).map_err(git)? {
-        MergedIn::AlreadyIn | MergedIn::Clean { .. } | MergedIn::Conflicts { .. } => Ok(()),
+        MergedIn::AlreadyIn | MergedIn::Clean { .. } => Ok(Joined::Clean),
+        MergedIn::Conflicts { .. } => Ok(Joined::Conflicts),
     }
 }
 
@@ -389,7 +424,10 @@ fn clear(
     merged: Option<&str>,
 ) -> Result<Option<String>, Error> {
     let name = TreeName::new(name).map_err(git)?;
-    if shared.trees.open(&name).map_err(|error| workshop(&error))?.is_some() {
+    if let Some(tree) = shared.trees.open(&name).map_err(|error| workshop(&error))? {
+        if merged.is_some() {
+            adopt_merged(shared, id, &tree)?;
+        }
         let rescued = shared.trees.retire(&name).map_err(|error| workshop(&error))?;
         if let Some(rescue) = rescued.rescue {
             note_left(&shared.attempt_folder(id), rescue.reference.as_str())?;
@@ -406,6 +444,16 @@ fn clear(
         }
     }
     Ok(left_by(shared, id))
+}
+
+/// Puts a worktree on the commit that was merged if its files are just that, so that nothing of them has
+/// to be rescued.
+fn adopt_merged(shared: &Shared, id: &WorkspaceId, tree: &AttemptTree) -> Result<(), Error> {
+    let passed = Turns::read(&shared.attempt_folder(id)).passed;
+    let Some(commit) = passed.and_then(|passed| ObjectId::new(&passed.commit).ok()) else {
+        return Ok(());
+    };
+    tree.checkout().adopt(&commit).map(drop).map_err(git)
 }
 
 /// Clears away worktrees of attempts that ended while nobody looked.

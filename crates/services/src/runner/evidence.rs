@@ -1,12 +1,14 @@
 //! Evidence: whether the work of an attempt is done. Done is what the checks say, not what the agent
 //! says.
 
-use althing_kernel::Surface;
 use althing_kernel::file::FilePath;
 use althing_kernel::task::terms::Terms;
+use althing_kernel::{AgentName, Surface};
 use althing_workshop::attempt_tree::AttemptTree;
 use althing_workshop::changes::Changes;
+use althing_workshop::checkout::Operation;
 use althing_workshop::command::{self, Limits};
+use althing_workshop::git::author::Author;
 use althing_workshop::git::message::Message;
 use althing_workshop::git::object_id::ObjectId;
 use althing_workshop::git::ref_name::RefName;
@@ -41,6 +43,8 @@ pub(crate) struct Judged<'a> {
     pub(crate) message: Message,
     /// The agent's last words.
     pub(crate) said: String,
+    /// The agent.
+    pub(crate) agent: AgentName,
 }
 
 /// Whether a path is one that an attempt may change.
@@ -129,10 +133,15 @@ impl Judged<'_> {
 
     /// Keeps the state of the worktree as a commit.
     fn keep(&self) -> Result<ObjectId, Error> {
-        let checkout = self.tree.checkout();
+        let checkout = self.tree.checkout().with_author(&Author::agent(self.agent.as_str()));
+        if checkout.under_way() == Some(Operation::Merge) {
+            // The work of others was merged into it. That has to show, or it conflicts with it again.
+            checkout.commit_all(&self.message, None).map_err(git)?;
+        }
         let refs = self.shared.repository().refs();
         let seen = refs.read(&self.reference).map_err(git)?;
-        let taken = checkout.snapshot(&self.reference, seen.as_ref(), &self.message).map_err(git)?;
+        let taken =
+            checkout.snapshot(&self.reference, seen.as_ref(), &self.message).map_err(git)?;
         if let Some(snapshot) = taken.snapshot() {
             return Ok(snapshot.commit.clone());
         }

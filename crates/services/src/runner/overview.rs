@@ -122,14 +122,12 @@ pub fn attempt_at(context: &ProjectContext, named: &str) -> Result<AttemptView, 
 }
 
 /// A task of the current run that failed, by its key or id.
-pub fn failed_task(
-    context: &ProjectContext,
-    named: &str,
-) -> Result<althing_kernel::TaskId, Error> {
+pub fn failed_task(context: &ProjectContext, named: &str) -> Result<althing_kernel::TaskId, Error> {
     let state = context.present()?.state;
     let all = state.memory().newest(althing_kernel::records::Kind::Plan, None);
     let mut own = all.filter(|plan| key_of(plan) == named || plan.task_id().as_str() == named);
-    let found = own.find(|plan| state.is_governed(plan) || plan.task_state() == Some(TaskState::Failed));
+    let found =
+        own.find(|plan| state.is_governed(plan) || plan.task_state() == Some(TaskState::Failed));
     found.map(|plan| plan.task_id()).ok_or_else(|| {
         Error::not_found(format!("there is no task {named:?} in the run"))
             .hint("`althing task list` lists the tasks.")

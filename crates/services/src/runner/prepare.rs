@@ -67,18 +67,16 @@ pub fn run_name(root: &WorkspaceId) -> String {
 }
 
 /// Makes the worktree of an attempt, or finds it again, and sets it up. Everything can be repeated.
-pub(crate) fn prepare(
-    shared: &Shared,
-    id: &WorkspaceId,
-    tree_name: &str,
-) -> Result<Place, Error> {
+pub(crate) fn prepare(shared: &Shared, id: &WorkspaceId, tree_name: &str) -> Result<Place, Error> {
     let lead = shared.lead();
     let present = lead.present()?;
     let (root, target) = target(&present.state)?;
     let own = view(&lead, id)?.branch;
     let name = TreeName::new(tree_name).map_err(git)?;
     let tree = match shared.trees.open(&name).map_err(|error| workshop(&error))? {
-        Some(tree) if own.as_ref().is_none_or(|own| own.name.as_str() == tree.branch().as_str()) => {
+        Some(tree)
+            if own.as_ref().is_none_or(|own| own.name.as_str() == tree.branch().as_str()) =>
+        {
             tree
         }
         _ => make(shared, &name, &run_name(&root), own.as_ref(), &target)?,

@@ -93,7 +93,9 @@ pub(crate) fn wait_lock(shared: &Shared) -> Result<File, Error> {
         }
         if Instant::now() > deadline {
             let message = "another process has been merging for a long time";
-            return Err(Error::unavailable(message).hint("Try again later, or `althing stop` first."));
+            return Err(
+                Error::unavailable(message).hint("Try again later, or `althing stop` first.")
+            );
         }
         std::thread::sleep(Duration::from_millis(50));
     }
@@ -152,22 +154,20 @@ enum Tried {
 
 fn try_merge(shared: &Shared, candidate: &Candidate, tip: &ObjectId) -> Result<Tried, Error> {
     let head = ObjectId::new(&candidate.passed.commit).map_err(git)?;
-    let allowed = |path: &althing_workshop::git::tree_path::TreePath| {
-        is_allowed(&candidate.terms, path)
-    };
+    let allowed =
+        |path: &althing_workshop::git::tree_path::TreePath| is_allowed(&candidate.terms, path);
     let merged = shared.repository().merge(tip, &head, Some(&allowed)).map_err(git)?;
-    let returned = |evidence: String, conflicts| {
-        Ok(Tried::Returned(Landed::Returned { evidence, conflicts }))
-    };
+    let returned =
+        |evidence: String, conflicts| Ok(Tried::Returned(Landed::Returned { evidence, conflicts }));
     match merged {
         // Nothing to merge; the branch stays where it is.
         Merged::AlreadyIn => Ok(Tried::Made(tip.clone())),
         Merged::Clean(clean) => {
-            let message = message(candidate);
-            let repository =
-                shared.repository().with_author(&althing_workshop::git::author::Author::agent(
-                    candidate.agent.as_str(),
-                ));
+            let entry = shared.lead().engine()?.world()?.seq();
+            let message = message(candidate).trailer("Althing-Entry", &entry.to_string());
+            let repository = shared.repository().with_author(
+                &althing_workshop::git::author::Author::agent(candidate.agent.as_str()),
+            );
             let commit = repository.merge_commit(&clean, &message).map_err(git)?;
             Ok(Tried::Made(commit))
         }
@@ -180,9 +180,10 @@ fn try_merge(shared: &Shared, candidate: &Candidate, tip: &ObjectId) -> Result<T
 }
 
 fn in_words(conflicts: &Conflicts) -> String {
-    let mut text = "Others changed the same lines meanwhile. Their work is merged into your folder; \
+    let mut text =
+        "Others changed the same lines meanwhile. Their work is merged into your folder; \
                     resolve the conflicts in these files, so that both changes are kept:\n"
-        .to_owned();
+            .to_owned();
     for conflict in &conflicts.conflicts {
         let _ = writeln!(text, "- {}", conflict.line());
     }

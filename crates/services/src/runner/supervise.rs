@@ -18,6 +18,7 @@ use std::time::{Duration, Instant};
 
 use super::attempt::{Attempt, Place, key_of};
 use super::begin::Begun;
+use super::conclude::Joined;
 use super::event::{Finished, RunEvent};
 use super::evidence::Judgement;
 use super::prepare::{run_name, target};
@@ -42,7 +43,7 @@ pub(super) enum Report {
     /// The work of a turn was looked at.
     Judged(WorkspaceId, u32, Result<Judgement, Error>),
     /// The work of others was merged into a worktree.
-    Joined(WorkspaceId, Result<(), Error>),
+    Joined(WorkspaceId, Result<Joined, Error>),
     /// The merge queue has done a round.
     Queue(Result<Vec<(WorkspaceId, Landed)>, Error>),
     /// A process was stopped.
@@ -198,8 +199,12 @@ impl<'s> Supervisor<'s> {
         engine.record_lost()?;
         engine.record_due()?;
         let state = lead.present()?.state;
+        if state.root() != Some(&self.root) {
+            // Another runner has brought it to its end.
+            return self.finished_elsewhere(&state).map(Some);
+        }
         let hold = if (self.is_stopped)() { Hold::Now } else { self.hold(&state) };
-        self.adopt(&state);
+        self.adopt(&state)?;
         let ids: Vec<WorkspaceId> = self.attempts.keys().cloned().collect();
         for id in ids {
             self.look(&id, &state, hold)?;
@@ -239,19 +244,24 @@ impl<'s> Supervisor<'s> {
     }
 
     /// Takes over the workspaces of the run whose agents are slots of this process.
-    fn adopt(&mut self, state: &State) {
+    fn adopt(&mut self, state: &State) -> Result<(), Error> {
         for (id, known) in state.workspaces() {
             let is_live = known.charter.root == self.root && !known.status.is_terminal();
             if !is_live || known.parent.is_none() || self.attempts.contains_key(id) {
                 continue;
             }
-            let slot = self.team.slots.iter().position(|slot| Some(&slot.name) == known.agent.as_ref());
+            let Some(agent) = &known.agent else { continue };
+            let slot = match self.team.slots.iter().position(|slot| slot.name == *agent) {
+                Some(slot) => Some(slot),
+                None => self.team.take_over(agent, &self.shared.settings, &self.shared.folder())?,
+            };
             let folder = self.shared.attempt_folder(id);
             let own = slot.and_then(|slot| Attempt::of(state, id, known, slot, folder));
             if let Some(own) = own {
                 self.attempts.insert(id.clone(), own);
             }
         }
+        Ok(())
     }
 
     /// Gives every free slot a task, if one is ready for it.
@@ -259,7 +269,7 @@ impl<'s> Supervisor<'s> {
         for slot in 0..self.team.slots.len() {
             let own = &self.team.slots[slot];
             let is_busy = self.attempts.values().any(|attempt| attempt.slot == slot);
-            if is_busy || !self.team.kinds[own.kind].is_usable(Instant::now()) {
+            if own.is_extra || is_busy || !self.team.kinds[own.kind].is_usable(Instant::now()) {
                 continue;
             }
             let context = self.shared.agent(&own.name);
@@ -284,7 +294,7 @@ impl<'s> Supervisor<'s> {
                 continue;
             }
             match context.execute(Command::WorkNext(ask)) {
-                Ok(Reply::Next(_)) => self.adopt(&context.present()?.state),
+                Ok(Reply::Next(_)) => self.adopt(&context.present()?.state)?,
                 Ok(Reply::Gate(gate)) => {
                     let (gate, task) = (gate.gate.to_string(), String::new());
                     self.tell(RunEvent::Gate { gate, task });
@@ -334,9 +344,11 @@ impl<'s> Supervisor<'s> {
     fn over(&mut self, lead: &ProjectContext, hold: Hold) -> Result<Option<Finished>, Error> {
         let is_idle = self.attempts.values().all(|attempt| attempt.job.is_none()) && !self.merging;
         let works = self.attempts.values().any(|attempt| attempt.gate.is_none());
-        let rests = |state: &State| self.tasks(state).into_iter().all(|plan| !self.can_go_on(state, plan));
+        let rests =
+            |state: &State| self.tasks(state).into_iter().all(|plan| !self.can_go_on(state, plan));
         if hold != Hold::None {
-            let is_quiet = is_idle && (hold == Hold::Drain && !works || hold == Hold::Now && !self.any_runs());
+            let is_quiet =
+                is_idle && (hold == Hold::Drain && !works || hold == Hold::Now && !self.any_runs());
             return if is_quiet {
                 let stopped = Some("it is on hold".to_owned());
                 self.finish(lead, stopped).map(Some)
@@ -368,9 +380,14 @@ impl<'s> Supervisor<'s> {
             })
         };
         match stage {
-            TaskState::Draft => state.gates().any(|(_, gate)| gate.task.as_ref() == Some(&plan.task_id())),
+            TaskState::Draft => {
+                state.gates().any(|(_, gate)| gate.task.as_ref() == Some(&plan.task_id()))
+            }
             TaskState::Pending => self.others_can(plan, &[]) && waits(),
-            TaskState::Assigned | TaskState::InProgress | TaskState::Completed | TaskState::Blocked => true,
+            TaskState::Assigned
+            | TaskState::InProgress
+            | TaskState::Completed
+            | TaskState::Blocked => true,
             TaskState::Failed => self.is_to_be_retried(state, plan),
             TaskState::Integrated | TaskState::Done | TaskState::Cancelled => false,
         }

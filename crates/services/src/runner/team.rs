@@ -42,7 +42,13 @@ impl AgentKind {
         if let Some(custom) = settings.agents.iter().find(|own| own.name == name) {
             let custom = Some(custom.clone());
             let name = name.to_owned();
-            return Ok(AgentKind { name, custom, program: None, rests_until: None, unusable: None });
+            return Ok(AgentKind {
+                name,
+                custom,
+                program: None,
+                rests_until: None,
+                unusable: None,
+            });
         }
         let Some(adapter) = find(name) else {
             let known: Vec<&str> = ADAPTERS.iter().map(|own| own.name).collect();
@@ -55,7 +61,11 @@ impl AgentKind {
         };
         let path = std::env::var_os("PATH").unwrap_or_default();
         let Some(found) = detect(adapter, &path) else {
-            let message = format!("{} is not installed: {} is not on PATH, or does not say its version", adapter.title, adapter.programs.join(" or "));
+            let message = format!(
+                "{} is not installed: {} is not on PATH, or does not say its version",
+                adapter.title,
+                adapter.programs.join(" or ")
+            );
             return Err(Error::misuse(Rule::AgentKnown, message)
                 .hint("Install it, or choose other agents with `--agents`."));
         };
@@ -66,6 +76,17 @@ impl AgentKind {
             rests_until: None,
             unusable: None,
         })
+    }
+
+    /// A kind that is not there any more.
+    fn gone(name: &str, reason: &str) -> Self {
+        AgentKind {
+            name: name.to_owned(),
+            custom: None,
+            program: None,
+            rests_until: None,
+            unusable: Some(reason.to_owned()),
+        }
     }
 
     /// The agent, to be started.
@@ -111,7 +132,10 @@ pub fn check_team(options: &Options, settings: &Workshop, tasks: &[Planned]) -> 
         if !kinds.iter().any(|kind| kind.can_do(&terms, settings)) {
             let message = format!("task {:?}: nobody in the team can do it", task.key.as_str());
             let wanted = terms.agent.as_ref().map_or_else(
-                || "Its role or skills are those of no agent; set them in `[agents.NAME]`.".to_owned(),
+                || {
+                    "Its role or skills are those of no agent; set them in `[agents.NAME]`."
+                        .to_owned()
+                },
                 |agent| format!("It is for {agent}; add it with `--agents {agent}`."),
             );
             return Err(Error::misuse(Rule::AgentKnown, message).hint(wanted));
@@ -123,7 +147,8 @@ pub fn check_team(options: &Options, settings: &Workshop, tasks: &[Planned]) -> 
 /// The agents that a plan names, one of each.
 pub fn team_of_plan(tasks: &[Planned]) -> Vec<(String, usize)> {
     let terms = tasks.iter().filter_map(|task| task.terms.as_deref());
-    let names: BTreeSet<String> = terms.filter_map(|own| Some(own.agent.as_ref()?.to_string())).collect();
+    let names: BTreeSet<String> =
+        terms.filter_map(|own| Some(own.agent.as_ref()?.to_string())).collect();
     names.into_iter().map(|name| (name, 1)).collect()
 }
 
@@ -138,7 +163,7 @@ pub fn team_of_run(context: &ProjectContext) -> Result<Vec<(String, usize)>, Err
         }
     }
     for (_, known) in state.workspaces().filter(|(_, known)| known.charter.root == *root) {
-        let name = known.agent.as_ref().filter(|_| known.process.is_some());
+        let name = known.agent.as_ref().filter(|_| known.parent.is_some());
         if let Some((kind, number)) = name.and_then(|name| name.as_str().rsplit_once('-')) {
             team.entry(kind.to_owned()).or_default().insert(number.to_owned());
         }
@@ -155,6 +180,8 @@ pub(crate) struct Slot {
     pub(crate) number: usize,
     /// The agent that works in it.
     pub(crate) name: AgentName,
+    /// Whether it is only there for an attempt that another process began.
+    pub(crate) is_extra: bool,
     _locks: [File; 2],
 }
 
@@ -192,27 +219,61 @@ impl Team {
         let (number, own) = first_free(&folder, |number| format!(".number-{number}"))?;
         let number = number.rsplit('-').next().and_then(|text| text.parse().ok()).unwrap_or(1);
         let name = AgentName::new(&name).map_err(Error::unreadable)?;
-        self.slots.push(Slot { kind, number, name, _locks: [lock, own] });
+        self.slots.push(Slot { kind, number, name, is_extra: false, _locks: [lock, own] });
         Ok(())
+    }
+
+    /// Takes the slot of an agent whose process is gone, so that its attempt is brought to an end.
+    /// None if another process works in it.
+    pub(crate) fn take_over(
+        &mut self,
+        name: &AgentName,
+        settings: &Workshop,
+        folder: &Path,
+    ) -> Result<Option<usize>, Error> {
+        let Some((of, _)) = name.as_str().rsplit_once('-') else { return Ok(None) };
+        let folder = folder.join("slots");
+        let Some(lock) = try_lock(&folder, name.as_str())? else { return Ok(None) };
+        let kind = self.kinds.iter().position(|own| own.name == of).unwrap_or_else(|| {
+            let found = AgentKind::find(of, settings);
+            self.kinds.push(found.unwrap_or_else(|error| AgentKind::gone(of, error.message())));
+            self.kinds.len() - 1
+        });
+        let (number, own) = first_free(&folder, |number| format!(".number-{number}"))?;
+        let number = number.rsplit('-').next().and_then(|text| text.parse().ok()).unwrap_or(1);
+        self.slots.push(Slot {
+            kind,
+            number,
+            name: name.clone(),
+            is_extra: true,
+            _locks: [lock, own],
+        });
+        Ok(Some(self.slots.len() - 1))
+    }
+}
+
+/// The lock of a name, unless another process has it.
+fn try_lock(folder: &Path, name: &str) -> Result<Option<File>, Error> {
+    let cannot = |path: &Path, error: &dyn std::fmt::Display| {
+        Error::unavailable(format!("{} cannot be used: {error}", path.display()))
+    };
+    std::fs::create_dir_all(folder).map_err(|error| cannot(folder, &error))?;
+    let path = folder.join(format!("{name}.lock"));
+    let file = File::options().create(true).append(true).open(&path);
+    let file = file.map_err(|error| cannot(&path, &error))?;
+    match file.try_lock() {
+        Ok(()) => Ok(Some(file)),
+        Err(TryLockError::WouldBlock) => Ok(None),
+        Err(TryLockError::Error(error)) => Err(cannot(&path, &error)),
     }
 }
 
 /// The first name of a row whose lock is free, with the lock.
 fn first_free(folder: &Path, name: impl Fn(usize) -> String) -> Result<(String, File), Error> {
-    let cannot = |path: &Path, error: &dyn std::fmt::Display| {
-        Error::unavailable(format!("{} cannot be used: {error}", path.display()))
-    };
-    std::fs::create_dir_all(folder).map_err(|error| cannot(folder, &error))?;
     for number in 1..=SLOTS_MAX {
         let name = name(number);
-        let path = folder.join(format!("{name}.lock"));
-        let file = File::options().create(true).append(true).open(&path);
-        let file = file.map_err(|error| cannot(&path, &error))?;
-        match file.try_lock() {
-            Ok(()) => return Ok((name, file)),
-            // Another run has it.
-            Err(TryLockError::WouldBlock) => {}
-            Err(TryLockError::Error(error)) => return Err(cannot(&path, &error)),
+        if let Some(lock) = try_lock(folder, &name)? {
+            return Ok((name, lock));
         }
     }
     Err(Error::unavailable(format!("all {SLOTS_MAX} places of this kind are in use")))

@@ -44,7 +44,8 @@ struct Merged {
 /// The root of a run by its name: the end of its id, or all of it.
 fn root_of(state: &State, name: &str) -> Result<WorkspaceId, Error> {
     let roots = state.workspaces().filter(|(_, known)| known.parent.is_none());
-    let mut found = roots.map(|(id, _)| id).filter(|id| run_name(id) == name || id.as_str() == name);
+    let mut found =
+        roots.map(|(id, _)| id).filter(|id| run_name(id) == name || id.as_str() == name);
     found.next().cloned().ok_or_else(|| {
         let known = state.workspaces().filter(|(_, known)| known.parent.is_none());
         let known: Vec<String> =
@@ -121,7 +122,8 @@ fn settled(
 /// Refuses to move a branch under files that are not committed.
 fn check_files(shared: &Shared, branch: &str) -> Result<(), Error> {
     let survey = shared.repository().survey();
-    let survey = survey.map_err(|error| Error::unavailable(error.to_string()).hint(error.hint()))?;
+    let survey =
+        survey.map_err(|error| Error::unavailable(error.to_string()).hint(error.hint()))?;
     let is_here = survey.head.branch().is_some_and(|own| own.as_str() == branch);
     let changed = survey.findings.iter().find(|finding| {
         matches!(finding, Finding::Uncommitted { changed, .. } if *changed > 0)
@@ -143,7 +145,8 @@ fn merges(
 ) -> Result<Vec<Merged>, Error> {
     let range = Range { first_parent: true, ..Range::default() };
     let all = shared.repository().history(tip, &range).map_err(git)?;
-    let reverted: Vec<&str> = all.iter().filter_map(|own| own.trailers.get("Althing-Reverts")).collect();
+    let reverted: Vec<&str> =
+        all.iter().filter_map(|own| own.trailers.get("Althing-Reverts")).collect();
     let is_of = |trailers: &Trailers| {
         trailers.get("Althing-Run") == Some(run) && trailers.get("Althing-Reverts").is_none()
     };
@@ -189,8 +192,9 @@ fn revert<'m>(
                     merged.task,
                     lines.join("; ")
                 );
-                return Err(Error::refused(Rule::MergeStale, message)
-                    .hint("Nothing was changed. Take the later work back first, or do it by hand."));
+                return Err(Error::refused(Rule::MergeStale, message).hint(
+                    "Nothing was changed. Take the later work back first, or do it by hand.",
+                ));
             }
         }
     }

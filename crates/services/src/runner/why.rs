@@ -104,9 +104,8 @@ pub fn why(shared: &Shared, context: &ProjectContext, ask: &Ask<'_>) -> Result<B
     let revision = ask.at.unwrap_or("HEAD");
     let at = repository.resolve(revision).map_err(git)?;
     let at = at.ok_or_else(|| Error::not_found(format!("there is no commit {revision:?}")))?;
-    let path = path_of(shared, ask.file).ok_or_else(|| {
-        Error::usage(format!("{} is not in the project", ask.file.display()))
-    })?;
+    let path = path_of(shared, ask.file)
+        .ok_or_else(|| Error::usage(format!("{} is not in the project", ask.file.display())))?;
     let written = match ask.line {
         Some(line) => repository.blame_line(&at, &path, line),
         None => repository.blame_file(&at, &path),

@@ -92,6 +92,11 @@ impl Supervisor<'_> {
             Process::Ended(ended) => self.after(id, known, &ended, hold),
             Process::Lost(lost) => self.lost(id, known, &lost),
             Process::NotStarted if hold == Hold::Now || attempt.waits(now) => Ok(()),
+            Process::NotStarted if self.team.kinds[kind].unusable.is_some() => {
+                let reason = self.team.kinds[kind].unusable.clone().unwrap_or_default();
+                self.give_up(id, &reason);
+                Ok(())
+            }
             Process::NotStarted if !self.team.kinds[kind].is_usable(now) => Ok(()),
             Process::NotStarted => self.begin_turn(id, 1, None),
         }
@@ -223,7 +228,8 @@ impl Supervisor<'_> {
             self.tell(RunEvent::Progress { task, agent, line, tokens });
         }
         if is_silent {
-            let evidence = format!("You said nothing for {} s and were stopped.", silence.as_secs());
+            let evidence =
+                format!("You said nothing for {} s and were stopped.", silence.as_secs());
             self.note_failure(id, turn, &evidence)?;
             self.stop(id);
         }
@@ -255,10 +261,8 @@ impl Supervisor<'_> {
         let turns = Turns::read(&attempt.folder);
         let tokens = turns.tokens.saturating_add(used.input).saturating_add(used.output);
         let cost = turns.cost.saturating_add(used.cost_microdollars.unwrap_or(0));
-        let new = (
-            tokens.saturating_sub(known.meter.tokens),
-            cost.saturating_sub(known.meter.cost),
-        );
+        let new =
+            (tokens.saturating_sub(known.meter.tokens), cost.saturating_sub(known.meter.cost));
         match turn::meter(&self.shared.agent(&attempt.agent), id, new) {
             // The workspace ended meanwhile, by its budget or by order.
             Err(error) if matches!(error.rule(), Rule::Ended | Rule::StateAllows) => Ok(()),
@@ -332,7 +336,13 @@ impl Supervisor<'_> {
                 self.give_up(id, evidence);
                 Ok(())
             }
-            _ if hold == Hold::Now || !self.team.kinds[kind].is_usable(Instant::now()) => Ok(()),
+            _ if hold == Hold::Now => Ok(()),
+            _ if self.team.kinds[kind].unusable.is_some() => {
+                let reason = self.team.kinds[kind].unusable.clone().unwrap_or_default();
+                self.give_up(id, &reason);
+                Ok(())
+            }
+            _ if !self.team.kinds[kind].is_usable(Instant::now()) => Ok(()),
             Some(evidence) => {
                 let (task, agent) = (attempt.key.clone(), attempt.agent.to_string());
                 let evidence = evidence.clone();
@@ -426,7 +436,7 @@ impl Supervisor<'_> {
     }
 
     /// Looks at the work of a turn, on a thread.
-    fn judge(&mut self, id: &WorkspaceId, turn: u32, said: String) -> Result<(), Error> {
+    pub(super) fn judge(&mut self, id: &WorkspaceId, turn: u32, said: String) -> Result<(), Error> {
         let place = self.attempts.get(id).and_then(|own| own.place.clone());
         let Some(place) = place else {
             self.prepare(id);
@@ -442,6 +452,7 @@ impl Supervisor<'_> {
             .trailer("Althing-Agent", attempt.agent.as_str())
             .trailer("Althing-Workspace", id.as_str())
             .trailer("Althing-Run", &self.run);
+        let agent = attempt.agent.clone();
         let (shared, send, id) = (self.shared.clone(), self.send.clone(), id.clone());
         std::thread::spawn(move || {
             let judged = Judged {
@@ -452,6 +463,7 @@ impl Supervisor<'_> {
                 reference,
                 message,
                 said,
+                agent,
             };
             // The run may be over.
             drop(send.send(Report::Judged(id, turn, judged.judge())));
@@ -459,12 +471,7 @@ impl Supervisor<'_> {
         Ok(())
     }
 
-    pub(super) fn judged(
-        &mut self,
-        id: &WorkspaceId,
-        turn: u32,
-        result: Result<Judgement, Error>,
-    ) {
+    pub(super) fn judged(&mut self, id: &WorkspaceId, turn: u32, result: Result<Judgement, Error>) {
         let Some(attempt) = self.attempts.get_mut(id) else { return };
         attempt.job = None;
         let noted = match result {

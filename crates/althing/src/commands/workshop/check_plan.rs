@@ -33,15 +33,20 @@ fn draw(app: &App, plan: &Plan, forecast: &Forecast) -> Result<(), Error> {
     let out = app.out;
     let mut rows = Vec::new();
     for (round, keys) in forecast.rounds.iter().enumerate() {
-        for task in plan.tasks.iter().filter(|task| keys.iter().any(|key| key == task.key.as_str())) {
+        for task in plan.tasks.iter().filter(|task| keys.iter().any(|key| key == task.key.as_str()))
+        {
             let terms = task.terms.as_deref();
-            let list = |all: Vec<String>| if all.is_empty() { "-".to_owned() } else { all.join(" ") };
-            let touches = terms.map(|terms| terms.touches.iter().map(ToString::to_string).collect());
+            let list =
+                |all: Vec<String>| if all.is_empty() { "-".to_owned() } else { all.join(" ") };
+            let touches =
+                terms.map(|terms| terms.touches.iter().map(ToString::to_string).collect());
             rows.push(vec![
                 (round + 1).to_string(),
                 task.key.to_string(),
                 list(task.depends_on.iter().map(ToString::to_string).collect()),
-                terms.and_then(|terms| terms.agent.as_ref()).map_or("any".into(), ToString::to_string),
+                terms
+                    .and_then(|terms| terms.agent.as_ref())
+                    .map_or("any".into(), ToString::to_string),
                 list(touches.unwrap_or_default()),
                 one_line(task.name.as_str()),
             ]);
@@ -58,7 +63,8 @@ fn draw(app: &App, plan: &Plan, forecast: &Forecast) -> Result<(), Error> {
     out.table(&columns, &rows)?;
     for overlap in &forecast.overlaps {
         let [one, other] = &overlap.tasks;
-        let path = overlap.path.as_ref().map(|path| format!(", such as {path}")).unwrap_or_default();
+        let path =
+            overlap.path.as_ref().map(|path| format!(", such as {path}")).unwrap_or_default();
         let may = out.paint(Tone::Warn, "one after the other:");
         out.line(format!("{may} {one} and {other} may touch the same files{path}"))?;
     }

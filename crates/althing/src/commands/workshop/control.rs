@@ -39,7 +39,12 @@ fn reason_of(text: Option<&str>) -> Result<Option<Text<1000>>, Error> {
     text.map(Text::new).transpose().map_err(|error| Error::usage(format!("-m: {error}")))
 }
 
-fn tell(context: &CommandContext<'_>, task: Option<&str>, state: &str, said: &str) -> Result<(), Error> {
+fn tell(
+    context: &CommandContext<'_>,
+    task: Option<&str>,
+    state: &str,
+    said: &str,
+) -> Result<(), Error> {
     if context.out().json {
         return context.out().value(&json!({ "task": task, "state": state }));
     }

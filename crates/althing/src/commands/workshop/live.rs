@@ -57,7 +57,8 @@ impl Display {
 
     fn words(&self, event: &RunEvent) -> Option<String> {
         let paint = |tone, text: &str| self.out.paint(tone, text);
-        let who = |task: &str, agent: &str| format!("{} {agent}", self.out.paint(Tone::Strong, task));
+        let who =
+            |task: &str, agent: &str| format!("{} {agent}", self.out.paint(Tone::Strong, task));
         Some(match event {
             RunEvent::Started { run, branch, tasks, resumed, .. } => {
                 let begins = if *resumed { "goes on" } else { "begins" };
@@ -65,7 +66,8 @@ impl Display {
                 format!("the run {} {begins}: {tasks}, on {branch}", paint(Tone::Strong, run))
             }
             RunEvent::TaskStarted { task, attempt, agent, .. } => {
-                let again = if *attempt > 1 { format!(", attempt {attempt}") } else { String::new() };
+                let again =
+                    if *attempt > 1 { format!(", attempt {attempt}") } else { String::new() };
                 format!("{} works{again}", who(task, agent))
             }
             // Only the line of the agent shows it.

@@ -77,7 +77,9 @@ fn line(context: &CommandContext<'_>, event: &Event) -> Option<String> {
         Event::Started { session } => out.paint(Tone::Faint, &format!("session {session}")),
         Event::Text(text) => readable(text.trim_end()),
         Event::Tool { summary, .. } => out.paint(Tone::Busy, &format!("> {}", one_line(summary))),
-        Event::FileChanged { path } => out.paint(Tone::Busy, &format!("> changed {}", one_line(path))),
+        Event::FileChanged { path } => {
+            out.paint(Tone::Busy, &format!("> changed {}", one_line(path)))
+        }
         Event::Usage(_) => return None,
         Event::RateLimited { .. } => out.paint(Tone::Warn, "the provider refuses requests for now"),
         Event::AuthFailed { reason } | Event::Failed { reason } => {

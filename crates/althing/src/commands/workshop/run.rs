@@ -111,9 +111,8 @@ fn stop_signal() -> Result<Arc<AtomicBool>, Error> {
     let asked = Arc::new(AtomicBool::new(false));
     for signal in [SIGINT, SIGTERM] {
         let code = 128 + signal;
-        let handled =
-            signal_hook::flag::register_conditional_shutdown(signal, code, asked.clone())
-                .and_then(|_| signal_hook::flag::register(signal, asked.clone()));
+        let handled = signal_hook::flag::register_conditional_shutdown(signal, code, asked.clone())
+            .and_then(|_| signal_hook::flag::register(signal, asked.clone()));
         handled.map_err(|error| Error::unavailable(format!("signals: {error}")))?;
     }
     Ok(asked)

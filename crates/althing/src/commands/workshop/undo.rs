@@ -15,8 +15,7 @@ pub(crate) fn run(app: &App, args: &Undo) -> Result<(), Error> {
     let by = steering(&context)?;
     // A person is asked for their passphrase before anything is prepared.
     by.client()?;
-    let undone =
-        runner::undo(&shared, &by, &args.run, args.task.as_deref(), args.on.as_deref())?;
+    let undone = runner::undo(&shared, &by, &args.run, args.task.as_deref(), args.on.as_deref())?;
     if context.out().json {
         return context.out().value(&undone);
     }

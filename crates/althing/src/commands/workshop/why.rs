@@ -51,7 +51,8 @@ fn tell(context: &CommandContext<'_>, because: &Because) -> Result<(), Error> {
     };
     let commit = because.commit.get(..10).unwrap_or(&because.commit);
     out.line(out.paint(Tone::Strong, &place))?;
-    let written = format!("{commit} {} ({})", one_line(&because.subject), one_line(&because.author));
+    let written =
+        format!("{commit} {} ({})", one_line(&because.subject), one_line(&because.author));
     out.fact("commit", 10, &written)?;
     if let Some(merge) = &because.merge {
         out.fact("merge", 10, merge.get(..10).unwrap_or(merge))?;
