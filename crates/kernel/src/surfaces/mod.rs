@@ -63,6 +63,23 @@ impl Surface {
         self.patterns().len() > 1 || self.patterns().iter().any(other)
     }
 
+    /// Whether it is one plain path: no glob and no symbol.
+    pub fn is_path(&self) -> bool {
+        !self.is_glob() && self.patterns().iter().all(|pattern| pattern.symbol.is_none())
+    }
+
+    /// Whether it covers the file of a plain path, whatever would lie below if that were a folder.
+    pub(crate) fn covers_file(&self, path: &Surface) -> bool {
+        let covered = |file: Pattern| self.patterns().iter().any(|own| own.covers(&file));
+        path.patterns().iter().map(Pattern::as_file).all(covered)
+    }
+
+    /// Whether it is a part of the file of a plain path, and not all of it.
+    pub(crate) fn is_part_of(&self, path: &Surface) -> bool {
+        let is_part = |own: &Pattern| own.scope().is_some();
+        self.patterns().iter().all(is_part) && path.covers(self)
+    }
+
     /// The total length of its patterns with wildcards, in bytes: a measure of the cost of overlap
     /// checks.
     pub(crate) fn wild_bytes(&self) -> usize {

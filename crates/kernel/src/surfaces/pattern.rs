@@ -100,6 +100,11 @@ impl Pattern {
         self.segments.iter().any(|segment| !matches!(segment, Segment::Literal(_)))
     }
 
+    /// The file of this path, without what may lie below it.
+    pub(crate) fn as_file(&self) -> Pattern {
+        Pattern { segments: self.segments.clone(), below: false, symbol: None }
+    }
+
     /// The length in bytes.
     pub(crate) fn bytes(&self) -> usize {
         let bytes = |segment: &Segment| match segment {
@@ -126,10 +131,7 @@ impl Pattern {
             }
             (Some(_), None) => false,
             // A plain path may be a folder, and no glob covers all that may be below it.
-            (None, _) => {
-                let file = Pattern { segments: other.segments.clone(), below: false, symbol: None };
-                !other.below && !other.is_wild() && self.meets(&file)
-            }
+            (None, _) => !other.below && !other.is_wild() && self.meets(&other.as_file()),
         }
     }
 

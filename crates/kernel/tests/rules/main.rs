@@ -43,5 +43,6 @@ mod tasks;
 mod taxonomies;
 mod topology;
 mod unanswered;
+mod using;
 mod working;
 mod workspaces;
