@@ -6,7 +6,9 @@
 
 mod error;
 pub mod git;
+pub mod hook_shapes;
 pub mod scratch;
+pub mod wiring;
 pub mod worktree;
 
 pub use error::WorkshopError;
