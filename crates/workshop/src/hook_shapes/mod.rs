@@ -321,6 +321,8 @@ pub const SHAPES: &[Shape] = &[
         refusal: RefusalForm::OverrideInput,
         context: ContextForm::Modification,
         block: BlockForm::None,
+        // Its hooks are started by a service that all its windows share.
+        is_one_process: false,
         ..CLAUDE
     },
     Shape {

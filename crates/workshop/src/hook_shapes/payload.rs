@@ -78,8 +78,15 @@ impl Payload {
 
     /// Whether a session ends, where one hook is called for both.
     pub fn is_end(&self) -> bool {
-        self.shape().events.end.is_some_and(|end| self.event() == Some(end))
-            || self.value.get("session_end").and_then(Value::as_bool) == Some(true)
+        let end = self.shape().events.end;
+        // Copilot names no event, and gives a reason only at the end.
+        let is_reasoned = self.event().is_none() && self.end_reason().is_some();
+        end.is_some() && (self.event() == end || is_reasoned)
+    }
+
+    /// Why a session ends, as the agent says it.
+    pub fn end_reason(&self) -> Option<&str> {
+        self.text(&["/reason"])
     }
 
     /// The files that are about to be written, as far as can be told. Paths are relative to `here`

@@ -216,7 +216,6 @@ fn take(wiring: &Wiring, path: &Path, known: &Written) -> Result<Report, Worksho
         let Some(aside) = aside else {
             if !wiring.is_dry {
                 place::remove(path)?;
-                place::remove_folders(&known.folders);
             }
             return report(Done::Removed, Some(text), None);
         };

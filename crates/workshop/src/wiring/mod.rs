@@ -22,6 +22,7 @@ use std::path::{Path, PathBuf};
 pub use agents::{Choice, PRIMER, hooks_object, note};
 pub use diff::unified;
 pub use json::Json;
+pub(crate) use record::hex;
 
 use crate::error::WorkshopError;
 use crate::hook_shapes::{Agent, SHAPES};
@@ -101,6 +102,7 @@ impl Wiring {
             SHAPES.iter().map(|shape| shape.name.to_owned()).chain([GIT.to_owned()]).collect();
         let names = names.unwrap_or(&all);
         let mut reports = Vec::new();
+        let folders = folders_of(&record);
         for agent in SHAPES.iter().filter(|shape| names.iter().any(|name| name == shape.name)) {
             for wanted in agents::wanted(agent.agent, &self.root, Choice::default()) {
                 let report = self.take(&mut record, agent.name, &wanted)?;
@@ -115,6 +117,9 @@ impl Wiring {
         }
         if names.iter().any(|name| name == GIT) {
             git_hooks::unwire(self, &mut record, &mut reports)?;
+        }
+        if !self.is_dry {
+            place::remove_folders(&folders);
         }
         Ok(reports)
     }
@@ -252,7 +257,6 @@ impl Wiring {
         if created && content::is_blank(&base, change) {
             if !self.is_dry {
                 place::remove(&found.path)?;
-                place::remove_folders(known.map(|own| own.folders.as_slice()).unwrap_or_default());
             }
             return Ok(report(Done::Removed, None));
         }
@@ -277,6 +281,13 @@ impl Wiring {
         }
         Ok(())
     }
+}
+
+/// The folders that were made for files, outermost first.
+fn folders_of(record: &Record) -> Vec<PathBuf> {
+    let folders = record.files().iter().flat_map(|own| own.folders.clone());
+    let folders: BTreeSet<PathBuf> = folders.collect();
+    folders.into_iter().collect()
 }
 
 /// The files that are still on record for an agent.

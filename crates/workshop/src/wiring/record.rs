@@ -88,8 +88,12 @@ impl Record {
 
 /// The SHA-256 of a text, in hexadecimal digits.
 pub(super) fn hash(text: &str) -> String {
-    let digest = sha2::Sha256::digest(text.as_bytes());
-    digest.iter().fold(String::new(), |mut out, byte| {
+    hex(&sha2::Sha256::digest(text.as_bytes()))
+}
+
+/// Bytes in hexadecimal digits.
+pub(crate) fn hex(bytes: &[u8]) -> String {
+    bytes.iter().fold(String::new(), |mut out, byte| {
         // Writing to a string does not fail.
         let _ = write!(out, "{byte:02x}");
         out
