@@ -326,7 +326,7 @@ fn read_file(path: &Path) -> Result<File, Error> {
 }
 
 /// An agent by its name, or by its HAID as servers tell it.
-fn agent_called(text: &str) -> Result<AgentName, NameError> {
+pub(crate) fn agent_called(text: &str) -> Result<AgentName, NameError> {
     AgentName::new(&agent_named(text).unwrap_or_else(|_| text.to_owned()))
 }
 

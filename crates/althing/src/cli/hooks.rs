@@ -24,9 +24,9 @@ fn wired() -> PossibleValuesParser {
 #[derive(Debug, Args)]
 #[command(after_help = "\
 With --agent, the hooks, the MCP server and a short primer are written into the agent's own files in this
-project, and git hooks beside them. Comments, order and form of the files stay; files that cannot be read
-are left alone. `althing uninit` takes exactly that out again. `all` stands for the agents that are
-installed, `git` for the git hooks alone.
+project, and git hooks beside them. Comments, order and form of the files stay. If one of them cannot be
+read, nothing is changed. `althing uninit` takes exactly that out again. `all` stands for the agents that
+are installed, `git` for the git hooks alone.
 
 Examples:
   althing init

@@ -22,6 +22,7 @@ pub(crate) fn run(app: &App, args: &Init) -> Result<(), Error> {
     if let Some(model) = args.deployment.or(declared) {
         deployment::check(&project.home, model)?;
     }
+    wire::check(&project, args)?;
     if args.dry_run {
         return dry(app, &project, args);
     }

@@ -130,7 +130,7 @@ fn perform(app: &App, command: Command) -> Result<Outcome, Error> {
         Command::Do(args) => do_by_name::run(app, &args),
         Command::Mcp(args) => mcp::run(app, &args),
         Command::Hook(args) => return hook::run(app, &args.command),
-        Command::Uninit(args) => wire::unwire(app, &args),
+        Command::Uninit(args) => return wire::unwire(app, &args),
         Command::Trail(args) => trail::run(app, args),
         Command::View(args) => views::run(app, args.command),
         Command::Blob(args) => blobs::run(app, &args.command),

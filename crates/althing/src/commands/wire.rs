@@ -1,14 +1,16 @@
 //! `althing init --agent` and `althing uninit`: Althing in the files of agents.
 
+use althing_services::ErrorKind;
 use althing_services::hooks::Broken;
 use althing_workshop::hook_shapes::{Agent, SHAPES};
 use althing_workshop::wiring::{Choice, Done, GIT, Report, Wiring, note, unified};
 use serde_json::{Value, json};
 use std::path::Path;
 
+use super::Outcome;
 use crate::app::{App, Project};
 use crate::cli::{ALL, Init, Uninit};
-use crate::error::Error;
+use crate::error::{Error, exit_code};
 use crate::output::Tone;
 
 /// The file in the state folder that remembers what was written.
@@ -19,6 +21,26 @@ fn wiring(project: &Project, is_dry: bool) -> Wiring {
     Wiring { root, record, is_dry }
 }
 
+/// Refuses if a file of an agent that was named cannot be wired: an agent is wired as a whole, and before
+/// anything else is changed.
+pub(crate) fn check(project: &Project, args: &Init) -> Result<(), Error> {
+    let reports = wiring(project, true).wire(&named(&args.agents), false, choice(project))?;
+    let told = reports.iter().filter_map(|report| match &report.done {
+        Done::Left(why) => Some(format!("{}: {why}", report.path.display())),
+        _ => None,
+    });
+    let told: Vec<String> = told.collect();
+    if told.is_empty() {
+        return Ok(());
+    }
+    let message = format!("nothing was changed, since this cannot be wired: {}", told.join("; "));
+    Err(Error::unmet(message).hint("Mend the file, move it away, or name other agents."))
+}
+
+fn choice(project: &Project) -> Choice {
+    Choice { closed: project.settings.hooks_broken.value == Broken::Closed }
+}
+
 /// Wires the agents that were named.
 pub(crate) fn wire(app: &App, project: &Project, args: &Init) -> Result<Vec<Value>, Error> {
     let agents = named(&args.agents);
@@ -27,8 +49,7 @@ pub(crate) fn wire(app: &App, project: &Project, args: &Init) -> Result<Vec<Valu
     }
     let git = project.place.root_origin == "git toplevel" && !args.no_git_hooks;
     let git = git || args.agents.iter().any(|name| name == GIT);
-    let choice = Choice { closed: project.settings.hooks_broken.value == Broken::Closed };
-    let reports = wiring(project, args.dry_run).wire(&agents, git, choice)?;
+    let reports = wiring(project, args.dry_run).wire(&agents, git, choice(project))?;
     let shown = show(app, &reports, args.dry_run)?;
     if !app.out.json {
         for agent in agents {
@@ -68,7 +89,8 @@ fn is_program(path: &Path) -> bool {
     path.is_file()
 }
 
-pub(crate) fn unwire(app: &App, args: &Uninit) -> Result<(), Error> {
+/// Takes Althing out of the files of agents. Whatever can be restored is, also beside a file that cannot.
+pub(crate) fn unwire(app: &App, args: &Uninit) -> Result<Outcome, Error> {
     let project = app.project()?;
     let is_all = args.agents.is_empty() || args.agents.iter().any(|name| name == ALL);
     let names = Some(args.agents.as_slice()).filter(|_| !is_all);
@@ -77,12 +99,12 @@ pub(crate) fn unwire(app: &App, args: &Uninit) -> Result<(), Error> {
     reports.retain(|report| report.done != Done::Unchanged);
     let shown = show(app, &reports, args.dry_run)?;
     if app.out.json {
-        return app.out.value(&json!({ "files": shown, "dry_run": args.dry_run }));
-    }
-    if reports.is_empty() {
+        app.out.value(&json!({ "files": shown, "dry_run": args.dry_run }))?;
+    } else if reports.is_empty() {
         app.out.line("nothing of Althing is in the files of agents")?;
     }
-    Ok(())
+    let is_left = reports.iter().any(|report| matches!(report.done, Done::Left(_)));
+    Ok(if is_left { Outcome::Partial(exit_code(ErrorKind::Unmet)) } else { Outcome::Done })
 }
 
 /// Prints what became of files, or what would.

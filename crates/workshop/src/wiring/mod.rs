@@ -185,10 +185,11 @@ impl Wiring {
             moved: None,
         };
         let is_program = matches!(wanted.change, Change::Own { is_program: true, .. });
+        // On record first: what is there and not on record could not be taken out to the byte.
+        self.remember(record, Some(written))?;
         if !self.is_dry {
             place::replace(&found.path, &made.text, is_program)?;
         }
-        self.remember(record, Some(written))?;
         let done = if found.text.is_none() { Done::Created } else { Done::Changed };
         Ok(Report { path, done, before: found.text, after: Some(made.text) })
     }

@@ -35,6 +35,14 @@ pub(super) fn of_agent(app: &App, payload: &Payload) -> Result<Answer, Error> {
     })
 }
 
+/// The reason to refuse an edit that cannot be read, if the project around this process asks for that.
+pub(super) fn of_unread(app: &App, error: &Error) -> Option<String> {
+    let here = std::env::current_dir().unwrap_or_default();
+    let project = site::at(app, &here).project().ok()?;
+    let is_there = project.place.state.is_dir();
+    super::broken(project.settings.hooks_broken.value, error).filter(|_| is_there)
+}
+
 /// Answers with an exit code.
 pub(super) fn of_paths(
     app: &App,
@@ -79,6 +87,7 @@ fn judge_site(app: &App, site: &Site, here: &Path, payload: Option<&Payload>) ->
     let own = site::at(app, &site.folder);
     let mut policy = Broken::default();
     let asked = || -> Result<Verdict, Error> {
+        site::check_name(app)?;
         let project = own.project()?;
         policy = project.settings.hooks_broken.value;
         let name = site::caller(&project, payload)?;
@@ -113,5 +122,5 @@ fn with_policy(mut asked: impl FnMut() -> Result<Verdict, Error>) -> Result<Verd
 
 fn is_refusal(error: &Error) -> bool {
     matches!(error.kind(), ErrorKind::Refused | ErrorKind::Collision)
-        || matches!(error.rule(), Rule::AgentKeyBound | Rule::AgentRevoked)
+        || matches!(error.rule(), Rule::AgentKeyBound | Rule::AgentRevoked | Rule::WhoAreYou)
 }

@@ -27,12 +27,12 @@ pub(crate) fn run(app: &App, command: &HookCommand) -> Result<Outcome, Error> {
             let Some(agent) = kind.as_deref().and_then(Agent::named) else {
                 return misused(app);
             };
-            answered(app, agent, edit::of_agent)
+            answered(app, agent, edit::of_agent, edit::of_unread)
         }
         HookCommand::Commit => commit::run(app),
-        HookCommand::Prompt(args) => answered(app, known(&args.kind)?, talk::prompt),
-        HookCommand::Session(args) => answered(app, known(&args.kind)?, talk::session),
-        HookCommand::Stop(args) => answered(app, known(&args.kind)?, talk::stop),
+        HookCommand::Prompt(args) => answered(app, known(&args.kind)?, talk::prompt, |_, _| None),
+        HookCommand::Session(args) => answered(app, known(&args.kind)?, talk::session, |_, _| None),
+        HookCommand::Stop(args) => answered(app, known(&args.kind)?, talk::stop, |_, _| None),
     }
 }
 
@@ -51,19 +51,24 @@ fn misused(app: &App) -> Result<Outcome, Error> {
     Ok(Outcome::Done)
 }
 
-/// Reads the payload of an agent, and prints the answer in its form.
+/// Reads the payload of an agent, and prints the answer in its form. `closed` gives the reason to refuse
+/// what cannot be looked at, where the project asks for that.
 fn answered(
     app: &App,
     agent: Agent,
     answer: impl Fn(&App, &Payload) -> Result<Answer, Error>,
+    closed: impl Fn(&App, &Error) -> Option<String>,
 ) -> Result<Outcome, Error> {
     let read = read_payload(agent);
     let answer = match read.and_then(|payload| answer(app, &payload)) {
         Ok(answer) => answer,
-        Err(error) => {
-            warn(app, &error);
-            Answer::go_on()
-        }
+        Err(error) => match closed(app, &error).zip(Payload::read(agent, b"").ok()) {
+            Some((reason, payload)) => Answer::refusal(&payload, &reason, false),
+            None => {
+                warn(app, &error);
+                Answer::go_on()
+            }
+        },
     };
     give(&answer)
 }

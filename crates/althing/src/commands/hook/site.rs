@@ -1,7 +1,7 @@
 //! The project that files belong to, and who asks about it.
 
 use althing_kernel::lease::Ttl;
-use althing_kernel::{AgentName, Door, WorkspaceId};
+use althing_kernel::{AgentName, Door, Rule, WorkspaceId};
 use althing_services::hooks::{Edit, Program};
 use althing_services::{Caller, Project as Served, ProjectContext};
 use althing_workshop::ancestry;
@@ -16,7 +16,7 @@ use crate::app::{App, Project};
 use crate::error::Error;
 use crate::frugal::{agent_name, own_haid};
 use crate::place::{self, Inside};
-use crate::settings::Asker;
+use crate::settings::{Asker, agent_called, bare};
 
 /// How long a hook waits for its turn to write: agents give up on slow hooks, and then go on.
 const PATIENCE: Duration = Duration::from_secs(3);
@@ -74,6 +74,16 @@ pub(super) fn at(app: &App, folder: &Path) -> App {
     own.door = Door::Hook;
     own.globals.project.get_or_insert_with(|| folder.to_owned());
     own
+}
+
+/// Refuses a name that is nobody's: under it, an edit would go on unchecked.
+pub(super) fn check_name(app: &App) -> Result<(), Error> {
+    let set = app.globals.agent.clone().or_else(|| std::env::var("ALTHING_AGENT").ok());
+    let Some(name) = set.filter(|name| !name.is_empty()) else { return Ok(()) };
+    match agent_called(bare(&name, "agent:")) {
+        Ok(_) => Ok(()),
+        Err(error) => Err(Error::misuse(Rule::WhoAreYou, format!("ALTHING_AGENT: {error}"))),
+    }
 }
 
 /// The name of whoever calls: the agent that was set, the agent's session, or this person's own.
