@@ -183,3 +183,40 @@ fn the_end_of_a_session_releases_what_was_only_edited() {
     assert_eq!(claims(&project), [(format!("agent:{name}"), "claimed.txt".to_owned())]);
     window.close();
 }
+
+#[test]
+fn a_name_that_is_nobodys_edits_nothing() {
+    let project = Sandbox::new();
+    let mut window = Window::open("claude");
+    let payload = CALLS[0].payload(project.path(), "one", "a.txt");
+    std::fs::write(project.path().join(".git/p"), payload.to_string()).unwrap();
+    for name in ["me", "two words", "../bob", "user:bob"] {
+        let call = format!("cat .git/p | ALTHING_AGENT='{name}' {BINARY} hook edit --agent claude");
+        let reason = refusal("claude", &window.shell(&project, &call));
+        let reason = reason.unwrap_or_else(|| panic!("{name}"));
+        assert!(reason.contains("ALTHING_AGENT"), "{name}: {reason}");
+    }
+    assert!(claims(&project).is_empty());
+    window.close();
+}
+
+#[test]
+fn a_payload_cannot_speak_for_somebody_else() {
+    let (project, _) = Sandbox::with_run();
+    project.claim("bob", "held.txt");
+    let own = project.worker("w1");
+    let mut window = Window::open("claude");
+    // Whatever a session calls itself, it is one of its own.
+    for session in ["bob", "agent:bob", "../keys/agent-bob"] {
+        assert!(window.edit(&project, session, "held.txt").is_some(), "{session}");
+    }
+    // The attempt of somebody else is theirs.
+    let payload = CALLS[0].payload(project.path(), "s", "free.txt");
+    std::fs::write(project.path().join(".git/p"), payload.to_string()).unwrap();
+    let call = format!(
+        "cat .git/p | ALTHING_AGENT=eve ALTHING_WORKSPACE={own} {BINARY} hook edit --agent claude"
+    );
+    assert!(refusal("claude", &window.shell(&project, &call)).is_some());
+    assert_eq!(claims(&project).len(), 1);
+    window.close();
+}
