@@ -2,7 +2,7 @@
 
 use super::{CALLS, claims, refusal};
 use crate::support::{BINARY, Ran, Sandbox};
-use serde_json::Value;
+use serde_json::{Value, json};
 use std::io::Write as _;
 use std::process::{Child, Command, Stdio};
 
@@ -125,11 +125,14 @@ fn everything_that_one_program_starts_is_one_agent() {
     assert_eq!(ran.code, Some(0), "{ran:?}");
     assert_eq!(claims(&project).len(), 1);
     // And its server: what is claimed there can be edited here, and the other way round.
+    let about = json!({ "protocolVersion": "2025-06-18", "capabilities": {},
+        "clientInfo": { "name": "claude-code", "version": "1" } });
+    let claim = json!({ "name": "claim", "arguments": { "paths": ["a.txt", "b.txt"] } });
     let server = format!(
         "printf '%s\\n' '{}' '{}' '{}' | {BINARY} mcp",
-        r#"{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"claude-code","version":"1"}}}"#,
-        r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#,
-        r#"{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"claim","arguments":{"paths":["a.txt","b.txt"]}}}"#,
+        json!({ "jsonrpc": "2.0", "id": 1, "method": "initialize", "params": about }),
+        json!({ "jsonrpc": "2.0", "method": "notifications/initialized" }),
+        json!({ "jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": claim }),
     );
     let ran = window.shell(&project, &server);
     assert!(ran.out.contains("you hold a.txt, b.txt"), "{ran:?}");
@@ -173,7 +176,7 @@ fn the_end_of_a_session_releases_what_was_only_edited() {
     let name = name.strip_prefix("agent:").unwrap();
     project.ok(&["claim", "claimed.txt", "--as", name]);
     let end = |reason: &str| {
-        serde_json::json!({ "session_id": "one", "cwd": project.path(), "hook_event_name": "SessionEnd",
+        json!({ "session_id": "one", "cwd": project.path(), "hook_event_name": "SessionEnd",
             "reason": reason })
     };
     assert_eq!(window.hook(&project, "session", &end("clear")).code, Some(0));

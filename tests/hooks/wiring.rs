@@ -264,7 +264,8 @@ fn the_plugin_of_opencode_throws_what_the_program_says() {
     project.claim("bob", "held.txt");
     let script = "import { Althing } from './.opencode/plugins/althing.js';\n\
         const own = await Althing({ directory: process.cwd() });\n\
-        const ask = (file) => own['tool.execute.before']({ tool: 'edit', sessionID: 's' }, { args: { filePath: file } });\n\
+        const before = own['tool.execute.before'];\n\
+        const ask = (file) => before({ tool: 'edit', sessionID: 's' }, { args: { filePath: file } });\n\
         await ask('free.txt');\n\
         try { await ask('held.txt'); } catch (error) { console.log(error.message); }\n";
     project.write("try.mjs", script);

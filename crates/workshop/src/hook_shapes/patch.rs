@@ -42,7 +42,8 @@ mod tests {
     #[test]
     fn all_files_of_a_patch_are_named() {
         let patch = "*** Begin Patch\n*** Add File: new.txt\n+hi\n*** Update File: src/a.rs\n\
-                     *** Move to: src/b.rs\n@@\n-x\n+*** Add File: is text\n *** Add File: is text\n*** Delete File: old.txt\r\n\
+                     *** Move to: src/b.rs\n@@\n-x\n+*** Add File: is text\n \
+                     *** Add File: is text\n*** Delete File: old.txt\r\n\
                      *** End Patch";
         let expected: Vec<PathBuf> =
             ["new.txt", "src/a.rs", "src/b.rs", "old.txt"].iter().map(PathBuf::from).collect();
