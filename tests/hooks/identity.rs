@@ -35,7 +35,7 @@ impl Window {
             project.path().display()
         );
         writeln!(self.program.stdin.as_mut().unwrap(), "{line}").unwrap();
-        let deadline = std::time::Instant::now() + std::time::Duration::from_secs(120);
+        let deadline = std::time::Instant::now() + std::time::Duration::from_mins(2);
         while !std::path::Path::new(&code).exists() {
             assert!(std::time::Instant::now() < deadline, "{command}");
             std::thread::sleep(std::time::Duration::from_millis(5));

@@ -17,7 +17,7 @@ use crate::error::WorkshopError;
 use crate::hook_shapes::Agent;
 
 /// How long the name of a session is remembered after it was last made or used at a start.
-const SESSION_AGE_MAX: Duration = Duration::from_secs(90 * 24 * 60 * 60);
+const SESSION_AGE_MAX: Duration = Duration::from_hours(90 * 24);
 
 /// The files of a state folder.
 #[derive(Clone, Debug)]
@@ -55,7 +55,7 @@ impl Hosts {
         let process = host.as_ref().map(Process::id).unwrap_or_default();
         let new = || format!("{}-{}", shape.name, &digest(session.unwrap_or(&process))[..8]);
         let name = known.or_else(|| first.filter(|_| shape.is_one_process)).unwrap_or_else(new);
-        self.remember(session, host.as_ref(), here.unwrap_or_default(), &name)?;
+        self.remember(session, host.as_ref(), &here.unwrap_or_default(), &name)?;
         Ok(name)
     }
 
@@ -63,10 +63,10 @@ impl Hosts {
         &self,
         session: Option<&str>,
         host: Option<&Process>,
-        here: Vec<String>,
+        here: &[String],
         name: &str,
     ) -> Result<(), WorkshopError> {
-        let failed = |error| self.failed(error);
+        let failed = |error: std::io::Error| self.failed(&error);
         std::fs::create_dir_all(&self.folder).map_err(failed)?;
         if let Some(session) = session {
             std::fs::write(self.session_file(session), format!("{name}\n")).map_err(failed)?;
@@ -79,7 +79,7 @@ impl Hosts {
         Ok(())
     }
 
-    fn failed(&self, error: std::io::Error) -> WorkshopError {
+    fn failed(&self, error: &std::io::Error) -> WorkshopError {
         WorkshopError::new(format!("{}: {error}", self.folder.display()))
     }
 
@@ -114,15 +114,15 @@ impl Hosts {
         if ids.is_empty() {
             return match std::fs::remove_file(file) {
                 Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
-                    Err(self.failed(error))
+                    Err(self.failed(&error))
                 }
                 _ => Ok(()),
             };
         }
-        let text: String = ids.iter().map(|id| format!("{id}\n")).collect();
+        let text: String = ids.iter().flat_map(|id| [id.as_str(), "\n"]).collect();
         let written =
             std::fs::create_dir_all(&self.folder).and_then(|()| std::fs::write(file, text));
-        written.map_err(|error| self.failed(error))
+        written.map_err(|error| self.failed(&error))
     }
 
     /// Removes the files of processes that have ended, and of sessions that are long over.

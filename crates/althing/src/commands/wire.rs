@@ -53,7 +53,9 @@ pub(crate) fn wire(app: &App, project: &Project, args: &Init) -> Result<Vec<Valu
     let shown = show(app, &reports, args.dry_run)?;
     if !app.out.json {
         for agent in agents {
-            note(agent).into_iter().for_each(|text| app.out.note(text));
+            if let Some(text) = note(agent) {
+                app.out.note(text);
+            }
         }
     }
     Ok(shown)

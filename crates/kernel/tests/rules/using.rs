@@ -25,7 +25,7 @@ fn files_that_nobody_holds_are_claimed_together() {
     let lease = used(&mut world, "alice", &args).unwrap().unwrap();
     assert_eq!(lease.holder, agent("alice").principal);
     assert_eq!(
-        lease.surfaces.iter().map(|own| own.as_str()).collect::<Vec<_>>(),
+        lease.surfaces.iter().map(althing_kernel::Surface::as_str).collect::<Vec<_>>(),
         ["src/a.rs", "b.txt"]
     );
     assert_eq!((lease.purpose.as_deref(), lease.ttl_s), (Some("edited"), 60));

@@ -323,7 +323,6 @@ pub const SHAPES: &[Shape] = &[
         block: BlockForm::None,
         // Its hooks are started by a service that all its windows share.
         is_one_process: false,
-        ..CLAUDE
     },
     Shape {
         agent: Agent::Pi,

@@ -105,7 +105,9 @@ impl Payload {
                 commands(&input, field).iter().flat_map(|one| shell::writes(one, &folder)).collect()
             }
         };
-        paths.iter_mut().for_each(|path| *path = folder.join(&path));
+        for path in &mut paths {
+            *path = folder.join(&path);
+        }
         paths.sort();
         paths.dedup();
         paths

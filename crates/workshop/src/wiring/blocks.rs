@@ -77,12 +77,12 @@ pub(super) fn append(draft: &mut Draft, block: &str) {
 /// Adds a block after the first line of a script.
 pub(super) fn after_first_line(draft: &mut Draft, block: &str) {
     let line = line_break(&draft.text);
-    match draft.text.find('\n') {
-        Some(end) => draft.insert(end + 1, &block.replace('\n', line)),
-        None => {
-            let at = draft.text.len();
-            draft.insert(at, &format!("{line}{}", block.replace('\n', line)));
-        }
+    let block = block.replace('\n', line);
+    if let Some(end) = draft.text.find('\n') {
+        draft.insert(end + 1, &block);
+    } else {
+        let at = draft.text.len();
+        draft.insert(at, &format!("{line}{block}"));
     }
 }
 

@@ -22,7 +22,7 @@ pub(super) fn is_in(text: &str, change: &Change) -> Result<bool, Why> {
         }
         Change::Json(_) if text.trim().is_empty() => false,
         Change::Json(ops) => {
-            let root = jsonc::parse(text).map_err(why)?;
+            let root = jsonc::parse(text).map_err(|error| why(&error))?;
             ops.iter().all(|op| match op {
                 Op::Member(path, key, _) => root.at(path).is_some_and(|own| own.get(key).is_some()),
                 Op::Element(path, key, value) => {
@@ -36,7 +36,7 @@ pub(super) fn is_in(text: &str, change: &Change) -> Result<bool, Why> {
     })
 }
 
-fn why(error: JsoncError) -> Why {
+fn why(error: &JsoncError) -> Why {
     error.to_string()
 }
 
@@ -79,12 +79,15 @@ pub(super) fn put_in(text: &str, change: &Change) -> Result<(Draft, Vec<String>)
                 draft.insert(text.len(), EMPTY_OBJECT);
             }
             for op in ops {
-                members.extend(new_members(&jsonc::parse(&draft.text).map_err(why)?, op));
+                members.extend(new_members(
+                    &jsonc::parse(&draft.text).map_err(|error| why(&error))?,
+                    op,
+                ));
                 match op {
                     Op::Member(path, key, value) => jsonc::set(&mut draft, path, key, value),
                     Op::Element(path, key, value) => jsonc::push(&mut draft, path, key, value),
                 }
-                .map_err(why)?;
+                .map_err(|error| why(&error))?;
             }
         }
     }
@@ -146,7 +149,7 @@ fn without_member(text: &str, path: &[&str], key: &str, members: &[String]) -> R
 }
 
 fn remove_member(text: &str, path: &str) -> Result<String, Why> {
-    let root = jsonc::parse(text).map_err(why)?;
+    let root = jsonc::parse(text).map_err(|error| why(&error))?;
     let names: Vec<&str> = path.split('/').collect();
     let Some((key, above)) = names.split_last() else { return Ok(text.to_owned()) };
     let Some(object) = root.at(above) else { return Ok(text.to_owned()) };
@@ -160,7 +163,7 @@ fn remove_member(text: &str, path: &str) -> Result<String, Why> {
 fn without_elements(text: &str, path: &[&str], key: &str) -> Result<String, Why> {
     let mut text = text.to_owned();
     loop {
-        let root = jsonc::parse(&text).map_err(why)?;
+        let root = jsonc::parse(&text).map_err(|error| why(&error))?;
         let Some(list) = root.at(path).and_then(|own| own.get(key)) else { return Ok(text) };
         let left = list.items().iter().enumerate().find_map(|(number, group)| {
             if is_own_hook(group) {
@@ -194,7 +197,7 @@ fn without_empty(text: &str, members: &[String]) -> Result<String, Why> {
     let mut paths: Vec<&String> = members.iter().collect();
     paths.sort_by_key(|path| std::cmp::Reverse(path.matches('/').count()));
     for path in paths {
-        let root = jsonc::parse(&text).map_err(why)?;
+        let root = jsonc::parse(&text).map_err(|error| why(&error))?;
         let node = root.at(&path.split('/').collect::<Vec<_>>());
         let is_empty = node.is_some_and(|node| {
             let inside = &text[node.span.clone()];

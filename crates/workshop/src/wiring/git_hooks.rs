@@ -79,9 +79,10 @@ impl Folder {
                 .output()
                 .map_err(|error| format!("git: {error}"))?;
             let text = String::from_utf8(output.stdout).map_err(|_| "its name is not text")?;
-            match output.status.success() {
-                true => Ok(root.join(text.trim_end_matches(['\n', '\r']))),
-                false => Err("there is no git repository".to_owned()),
+            if output.status.success() {
+                Ok(root.join(text.trim_end_matches(['\n', '\r'])))
+            } else {
+                Err("there is no git repository".to_owned())
             }
         };
         let (path, common) = (asked(&["--git-path", "hooks"])?, asked(&["--git-common-dir"])?);

@@ -366,12 +366,10 @@ pub(super) fn take_out(text: &str, list: &Node, number: usize) -> Option<String>
         item.start
             - (text[..item.start].len() - text[..item.start].trim_end_matches([' ', '\t']).len())
     };
-    let mut parts = vec![start..end];
     // Without a comma of its own it was the last: the one before it must not stay.
-    if let Some(before) = before.filter(|_| comma.is_none()) {
-        parts.insert(0, before..before + 1);
-        parts[1].start = parts[1].start.max(before + 1);
-    }
+    let before = before.filter(|_| comma.is_none()).map(|before| before..before + 1);
+    let start = before.as_ref().map_or(start, |comma| start.max(comma.end));
+    let parts: Vec<Range<usize>> = before.into_iter().chain(std::iter::once(start..end)).collect();
     super::draft::without(text, &parts)
 }
 

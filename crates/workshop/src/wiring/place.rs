@@ -92,7 +92,7 @@ fn write_new(new: &Path, old: &Path, text: &str, is_program: bool) -> std::io::R
         match &before {
             // Only the superuser can give a file away; others own what they replace.
             Ok(before) => {
-                drop(std::os::unix::fs::chown(new, Some(before.uid()), Some(before.gid())))
+                drop(std::os::unix::fs::chown(new, Some(before.uid()), Some(before.gid())));
             }
             Err(_) if is_program => {
                 let mode = file.metadata()?.permissions().mode();

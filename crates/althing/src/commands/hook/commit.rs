@@ -44,13 +44,13 @@ pub(super) fn run(app: &App) -> Result<Outcome, Error> {
             }
             Ok(Outcome::Partial(exit_code(refused.error.kind())))
         }
-        Err(error) => match super::broken(project.settings.hooks_broken.value, &error) {
-            Some(reason) => Err(Error::unavailable(reason)),
-            None => {
-                super::warn(app, &error);
-                Ok(Outcome::Done)
+        Err(error) => {
+            if let Some(reason) = super::broken(project.settings.hooks_broken.value, &error) {
+                return Err(Error::unavailable(reason));
             }
-        },
+            super::warn(app, &error);
+            Ok(Outcome::Done)
+        }
     }
 }
 

@@ -23,16 +23,16 @@ enum Judged {
 }
 
 /// Answers an agent.
-pub(super) fn of_agent(app: &App, payload: &Payload) -> Result<Answer, Error> {
+pub(super) fn of_agent(app: &App, payload: &Payload) -> Answer {
     let here = std::env::current_dir().unwrap_or_default();
     let files = payload.writes(&here);
     let here = payload.folder().unwrap_or(here);
-    Ok(match judge(app, &files, &here, Some(payload)) {
+    match judge(app, &files, &here, Some(payload)) {
         Judged::Allowed(_) => Answer::go_on(),
         Judged::Refused(refused) => Answer::refusal(payload, &refused.reason, false),
         Judged::Ask(refused) => Answer::refusal(payload, &refused.reason, true),
         Judged::Closed(reason) => Answer::refusal(payload, &reason, false),
-    })
+    }
 }
 
 /// The reason to refuse an edit that cannot be read, if the project around this process asks for that.
@@ -99,13 +99,13 @@ fn judge_site(app: &App, site: &Site, here: &Path, payload: Option<&Payload>) ->
         Ok(Verdict::Allowed(claimed)) => Judged::Allowed(claimed),
         Ok(Verdict::Refused(refused)) => Judged::Refused(refused),
         Ok(Verdict::Ask(refused)) => Judged::Ask(refused),
-        Err(error) => match super::broken(policy, &error) {
-            Some(reason) => Judged::Closed(reason),
-            None => {
-                super::warn(app, &error);
-                Judged::Allowed(Vec::new())
+        Err(error) => {
+            if let Some(reason) = super::broken(policy, &error) {
+                return Judged::Closed(reason);
             }
-        },
+            super::warn(app, &error);
+            Judged::Allowed(Vec::new())
+        }
     }
 }
 

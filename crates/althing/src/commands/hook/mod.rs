@@ -27,7 +27,7 @@ pub(crate) fn run(app: &App, command: &HookCommand) -> Result<Outcome, Error> {
             let Some(agent) = kind.as_deref().and_then(Agent::named) else {
                 return misused(app);
             };
-            answered(app, agent, edit::of_agent, edit::of_unread)
+            answered(app, agent, |app, read| Ok(edit::of_agent(app, read)), edit::of_unread)
         }
         HookCommand::Commit => commit::run(app),
         HookCommand::Prompt(args) => answered(app, known(&args.kind)?, talk::prompt, |_, _| None),
@@ -62,13 +62,13 @@ fn answered(
     let read = read_payload(agent);
     let answer = match read.and_then(|payload| answer(app, &payload)) {
         Ok(answer) => answer,
-        Err(error) => match closed(app, &error).zip(Payload::read(agent, b"").ok()) {
-            Some((reason, payload)) => Answer::refusal(&payload, &reason, false),
-            None => {
-                warn(app, &error);
-                Answer::go_on()
+        Err(error) => {
+            if let (Some(reason), Ok(empty)) = (closed(app, &error), Payload::read(agent, b"")) {
+                return give(&Answer::refusal(&empty, &reason, false));
             }
-        },
+            warn(app, &error);
+            Answer::go_on()
+        }
     };
     give(&answer)
 }

@@ -50,12 +50,12 @@ fn nested(command: &str, folder: &Path, depth: usize) -> Vec<PathBuf> {
             }
             Piece::Input => drop(pieces.next()),
             Piece::Text(text) => simple.texts.push(text),
-            Piece::End => script.run(std::mem::take(&mut simple)),
+            Piece::End => script.run(&std::mem::take(&mut simple)),
             Piece::Open => script.outer.push(script.here.clone()),
             Piece::Close => script.here = script.outer.pop().flatten(),
         }
     }
-    script.run(simple);
+    script.run(&simple);
     script.found
 }
 
@@ -91,7 +91,7 @@ impl Script {
         }
     }
 
-    fn run(&mut self, simple: Simple) {
+    fn run(&mut self, simple: &Simple) {
         self.add_all(&simple.outputs);
         let is_before = |word: &&Word| {
             let is_set = word.text.split_once('=').is_some_and(|(name, _)| {
@@ -105,8 +105,7 @@ impl Script {
         match program.rsplit('/').next().unwrap_or(program) {
             "cd" | "pushd" => self.change_folder(args),
             "popd" => self.here = None,
-            "tee" => self.add_all(operands(args)),
-            "rm" => self.add_all(operands(args)),
+            "rm" | "tee" => self.add_all(operands(args)),
             "sed" => self.sed(args),
             "mv" => self.moved(args, true),
             "cp" => self.moved(args, false),
@@ -222,9 +221,8 @@ impl Script {
         let has = |flags: &[&str]| args.iter().any(|word| flags.contains(&word.text.as_str()));
         let after = args.iter().position(|word| word.text == "--").map(|at| &args[at + 1..]);
         match (verb, after) {
-            ("checkout", Some(paths)) => self.add_all(paths),
             ("restore", _) if has(&["--staged", "-S"]) && !has(&["--worktree", "-W"]) => {}
-            ("restore", Some(paths)) => self.add_all(paths),
+            ("checkout" | "restore", Some(paths)) => self.add_all(paths),
             ("restore", None) => {
                 // The word after `-s` is a commit.
                 let is_source =

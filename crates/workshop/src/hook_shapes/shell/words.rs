@@ -216,7 +216,7 @@ impl Reader {
                 '$' | '`' => self.substitution(&mut word)?,
                 _ => {
                     let is_first = word.text.is_empty();
-                    word.is_plain &= !matches!(c, '*' | '?' | '[' | '{') && !(c == '~' && is_first);
+                    word.is_plain &= !(matches!(c, '*' | '?' | '[' | '{') || c == '~' && is_first);
                     word.text.push(c);
                     self.at += 1;
                 }
