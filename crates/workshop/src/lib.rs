@@ -4,7 +4,8 @@
 //! where such commits are made, one process at a time, and [`worktree`] reads the worktree of a
 //! worker that nobody here trusts. [`hook_shapes`] reads and answers the hooks of coding agents,
 //! [`wiring`] puts those hooks into their files and takes them out again, [`ancestry`] says which program
-//! called, [`hosts`] which agent that is, and [`ignored`] which files git does not track. Nothing here knows the project's state.
+//! called, [`hosts`] which agent that is, and [`ignored`] which files git does not track.
+//! Nothing here knows the project's state.
 
 pub mod ancestry;
 mod error;
