@@ -31,22 +31,26 @@ fn main() {
         times[2].push(timed(|| edits("held/7.rs")));
     }
     let [empty, own, refused] = times.map(percentiles);
-    println!("empty process    p50 {:>10.2?}  p99 {:>10.2?}", empty.0, empty.1);
+    let mut out = std::io::stdout().lock();
+    writeln!(out, "empty process    p50 {:>10.2?}  p99 {:>10.2?}", empty.0, empty.1).unwrap();
     for (name, found) in [("one's own file", own), ("refused", refused)] {
-        println!(
+        writeln!(
+            out,
             "{name:<16} p50 {:>10.2?}  p99 {:>10.2?}  {:.1} and {:.1} times an empty process",
             found.0,
             found.1,
             found.0.as_secs_f64() / empty.0.as_secs_f64(),
             found.1.as_secs_f64() / empty.1.as_secs_f64(),
-        );
+        )
+        .unwrap();
     }
 }
 
 /// Asks as Claude Code does.
 fn call(folder: &Path, file: &str) {
     let payload = format!(
-        r#"{{"session_id":"s","cwd":{folder:?},"tool_name":"Write","tool_input":{{"file_path":"{file}"}}}}"#
+        r#"{{"session_id":"s","cwd":"{}","tool_name":"Write","tool_input":{{"file_path":"{file}"}}}}"#,
+        folder.display(),
     );
     althing(folder, &["hook", "edit", "--agent", "claude", "--as", "amy"], &payload);
 }
