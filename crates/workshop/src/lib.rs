@@ -13,9 +13,14 @@
 //! that whoever started it may die, and [`agents`] knows each kind of agent: how to start it and
 //! what its output means.
 //!
+//! [`hook_shapes`] reads and answers the hooks of coding agents, [`wiring`] puts those hooks into their
+//! files and takes them out again, [`ancestry`] says which program called, [`hosts`] which agent that
+//! is, and [`ignored`] which files git does not track.
+//!
 //! Nothing here knows the project's state. Everything can be cut off at any instant and repeated.
 
 pub mod agents;
+pub mod ancestry;
 pub mod attempt_tree;
 pub mod blame;
 pub mod changes;
@@ -26,6 +31,9 @@ mod file_lock;
 mod files;
 pub mod git;
 pub mod history;
+pub mod hook_shapes;
+pub mod hosts;
+pub mod ignored;
 mod inner;
 pub mod merge;
 pub mod occupants;
@@ -37,6 +45,7 @@ pub mod scratch_tree;
 pub mod snapshot;
 mod step;
 mod submodule;
+pub mod wiring;
 pub mod worktree;
 
 pub use error::WorkshopError;

@@ -48,7 +48,10 @@ const SECTIONS: &[Section] = &[
         title: "Save tokens",
         commands: &["brief", "symbol", "fact", "capsule", "tokens", "haid", "validate", "shims"],
     },
-    Section { title: "Connect programs", commands: &["mcp", "agents", "do", "blob"] },
+    Section {
+        title: "Connect programs",
+        commands: &["mcp", "hook", "uninit", "agents", "do", "blob"],
+    },
     Section {
         title: "Look after a project",
         commands: &["config", "doctor", "backup", "recover", "rebuild", "tick"],

@@ -104,6 +104,27 @@ pub(crate) fn run(app: &App) -> Result<(), Error> {
         plain("workshop.offline", shown(Some(&own.offline.value)), own.offline.origin),
     ];
     let lines: Vec<Line> = lines.into_iter().chain(of_workshop).collect();
+    let word = |key, word: &str, origin| line(key, Some(word.to_owned()), named(origin));
+    let of_hooks = [
+        word(
+            "claims.on_edit",
+            settings.claims_on_edit.value.word(),
+            settings.claims_on_edit.origin,
+        ),
+        word(
+            "claims.outside",
+            settings.claims_outside.value.word(),
+            settings.claims_outside.origin,
+        ),
+        word("hooks.broken", settings.hooks_broken.value.word(), settings.hooks_broken.origin),
+        line(
+            "hooks.tokens",
+            shown(Some(&settings.hooks_tokens.value)),
+            named(settings.hooks_tokens.origin),
+        ),
+        word("hooks.stop", settings.hooks_stop.value.word(), settings.hooks_stop.origin),
+    ];
+    let lines: Vec<Line> = lines.into_iter().chain(of_hooks).collect();
     if app.out.json {
         return app.out.value(&lines);
     }

@@ -21,6 +21,7 @@ mod groups;
 mod highway;
 mod history;
 mod holding;
+mod hook;
 mod init;
 mod integration;
 mod leases;
@@ -48,6 +49,7 @@ mod tasks;
 mod topology;
 mod trail;
 mod views;
+mod wire;
 mod workshop;
 mod workspace_tree;
 mod workspaces;
@@ -133,6 +135,8 @@ fn perform(app: &App, command: Command) -> Result<Outcome, Error> {
         Command::Check(args) => leases::check(app, &args),
         Command::Do(args) => do_by_name::run(app, &args),
         Command::Mcp(args) => mcp::run(app, &args),
+        Command::Hook(args) => return hook::run(app, &args.command),
+        Command::Uninit(args) => return wire::unwire(app, &args),
         Command::Trail(args) => trail::run(app, args),
         Command::View(args) => views::run(app, args.command),
         Command::Blob(args) => blobs::run(app, &args.command),

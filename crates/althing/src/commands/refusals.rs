@@ -122,6 +122,8 @@ impl Operation {
             | Command::Do(_)
             // Each request of a host has its own refusal.
             | Command::Mcp(_)
+            | Command::Hook(_)
+            | Command::Uninit(_)
             | Command::View(_)
             | Command::Blob(_)
             | Command::Login(_)

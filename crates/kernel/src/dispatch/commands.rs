@@ -18,7 +18,7 @@ use crate::rules::runs::integration::{conflict, salvage};
 use crate::rules::runs::task::{graph, orders};
 use crate::rules::runs::workspace::{
     branch, budget, create, grant, group, memory, meter, priority, process, reparent, suspend,
-    terminate, transfer,
+    terminate, transfer, using,
 };
 use crate::rules::runs::{
     access, approvals, checkpoint, envelope, integration, integrity, recovery, right, run,
@@ -61,6 +61,7 @@ fn of_lease(tx: &mut Transaction<'_>, caller: &Caller, command: LeaseCommand<'_>
         LeaseCommand::LeaseOpen(args) => lease::decide_open(tx, caller, args),
         LeaseCommand::LeaseRenew(args) => lease::decide_renew(tx, caller, args),
         LeaseCommand::LeaseRelease(args) => lease::decide_release(tx, caller, args),
+        LeaseCommand::LeaseUse(args) => using::decide_use(tx, caller, args),
         LeaseCommand::LeaseForce(args) => lease::decide_force(tx, caller, args),
     }
 }

@@ -110,6 +110,12 @@ rules! {
     LeasesPerSession "A-LEASE-06":
         "A session holds at most 1,000 leases at a time."
         => "Claim folders or globs instead of single files, or release what is done.";
+    ClaimFirst "A-LEASE-07":
+        "Where a project asks for it, files are claimed before they are changed."
+        => "Claim them with `althing claim PATH --as NAME`, or `claim` over MCP, and repeat the change.";
+    GitOwn "A-LEASE-08":
+        "Git's own folder and the state folder are changed by git and Althing alone."
+        => "Use a git command, or an `althing` command, for what you want to change there.";
     AgentRevoked "A-AGENT-01":
         "A revoked agent opens and renews no leases."
         => "Have a person who holds `suspend_any`, or the coordinator, reinstate it: `althing do agent.reinstate`.";

@@ -67,7 +67,8 @@ fn for_lease(command: LeaseCommand<'_>) -> Permissions {
         LeaseCommand::LeaseForce(_) => overall(Permission::ForceLease),
         LeaseCommand::LeaseOpen(_)
         | LeaseCommand::LeaseRenew(_)
-        | LeaseCommand::LeaseRelease(_) => Vec::new(),
+        | LeaseCommand::LeaseRelease(_)
+        | LeaseCommand::LeaseUse(_) => Vec::new(),
     }
 }
 

@@ -100,6 +100,11 @@ impl Pattern {
         self.segments.iter().any(|segment| !matches!(segment, Segment::Literal(_)))
     }
 
+    /// The file of this path, without what may lie below it.
+    pub(crate) fn as_file(&self) -> Pattern {
+        Pattern { segments: self.segments.clone(), below: false, symbol: None }
+    }
+
     /// The length in bytes.
     pub(crate) fn bytes(&self) -> usize {
         let bytes = |segment: &Segment| match segment {
@@ -136,7 +141,7 @@ impl Pattern {
 
     /// Whether this pattern covers a plain path that is a file.
     pub(crate) fn covers_file(&self, file: &Pattern) -> bool {
-        let file = Pattern { segments: file.segments.clone(), below: false, symbol: None };
+        let file = file.as_file();
         self.symbol.is_none() && !file.is_wild() && self.meets(&file)
     }
 

@@ -45,5 +45,6 @@ mod tasks;
 mod taxonomies;
 mod topology;
 mod unanswered;
+mod using;
 mod working;
 mod workspaces;

@@ -56,6 +56,7 @@ impl Command {
             | Command::LeaseOpen(_)
             | Command::LeaseRenew(_)
             | Command::LeaseRelease(_)
+            | Command::LeaseUse(_)
             | Command::LeaseForce(_)
             | Command::UserCreate(_)
             | Command::UserSuspend(_)

@@ -148,6 +148,8 @@ commands! {
                 "Renew a lease for another time to live.";
             LeaseRelease "lease.release" => lease::Release,
                 "Release a lease.";
+            LeaseUse "lease.use" => lease::Use,
+                "Say that files are about to be changed: claims what is free, refuses what others hold.";
             LeaseForce "lease.force" => lease::Force,
                 "End somebody else's lease (people and the coordinator only).";
         }

@@ -39,6 +39,7 @@ pub mod sight;
 pub mod suspend;
 pub mod terminate;
 pub mod transfer;
+pub mod using;
 pub mod view;
 
 use crate::values::id::First as _;
