@@ -3,6 +3,7 @@
 
 mod coordinate;
 mod dispatch;
+mod forecasts;
 mod harvest;
 mod loops;
 mod offers;

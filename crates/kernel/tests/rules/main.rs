@@ -17,6 +17,7 @@ mod identity;
 mod ids;
 mod leases;
 mod memory;
+mod memory_forecasts;
 mod memory_loops;
 mod memory_offers;
 mod memory_work;

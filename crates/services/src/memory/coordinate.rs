@@ -4,13 +4,14 @@ use althing_dialects::memory::facade::Facade;
 use althing_dialects::memory::words::counted;
 use althing_kernel::blackboard::Label;
 use althing_kernel::records::create::Create;
+use althing_kernel::records::offer::colliding;
 use althing_kernel::records::record::Tags;
 use althing_kernel::records::transition::Move;
 use althing_kernel::records::view::{LaneReply, MemoryReply};
 use althing_kernel::records::vocabulary::{Action, CandidateType, LoopKind};
 use althing_kernel::records::{Effect, Fields, Kind, Record, RecordId, Status};
 use althing_kernel::text::Text;
-use althing_kernel::{AgentName, Command, State};
+use althing_kernel::{AgentName, Command, State, Timestamp};
 use althing_workshop::worktree::Worktree;
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -19,9 +20,9 @@ use serde_json::{Value, json};
 use super::Verbs;
 use super::harvest::report;
 use super::lanes::{
-    Delivery, Key, Lane, Obstacle, collide, delivery, id_of, known_agent, others, record, shown,
-    surfaces,
+    Delivery, Key, Lane, delivery, id_of, known_agent, others, record, shown, surfaces,
 };
+use super::obstacles::{Obstacle, lane_collision, named};
 use super::session::Present;
 use crate::error::Error;
 
@@ -196,15 +197,7 @@ impl Verbs<'_> {
             self.repeated(&before, targets.agents.iter())?
         } else {
             let lanes = self.lanes(state, args, &targets.agents)?;
-            let colliding = collide(&lanes);
-            if !colliding.is_empty() {
-                let named: Vec<String> = colliding.iter().map(ToString::to_string).collect();
-                let message =
-                    format!("these lanes would collide: {}; nothing was offered", named.join("; "));
-                let details = json!({ "collisions": colliding });
-                let error = Error::collision(message).with(details).with_code("lanes_collide");
-                return Err(self.on_record("memory.offer", error));
-            }
+            self.check_apart(&lanes, key, present.now)?;
             self.check_clean(args, &lanes)?;
             self.offer(&lanes, key)?
         };
@@ -220,6 +213,20 @@ impl Verbs<'_> {
             "to see how far they are",
         );
         Ok(facade.answer())
+    }
+
+    /// Refuses lanes that overlap each other. Nothing of such a request is offered.
+    fn check_apart(&self, lanes: &[Lane], key: &Key, now: Timestamp) -> Result<(), Error> {
+        let wanted: Result<Vec<_>, Error> =
+            lanes.iter().map(|lane| lane.wanted(key, now)).collect();
+        let met = colliding(&wanted?);
+        if met.is_empty() {
+            return Ok(());
+        }
+        let message = format!("these lanes would collide: {}; nothing was offered", named(&met));
+        let details = json!({ "collisions": met.iter().map(lane_collision).collect::<Value>() });
+        let error = Error::collision(message).with(details).with_code("lanes_collide");
+        Err(self.on_record("memory.offer", error))
     }
 
     fn lanes(

@@ -21,6 +21,7 @@ mod keyed;
 mod lanes;
 mod loops;
 mod names;
+mod obstacles;
 mod progress;
 mod ranking;
 mod search_cache;

@@ -157,8 +157,8 @@ impl Record {
         self.table().is_terminal(self.word())
     }
 
-    /// The plan of an assignment that is active or about to be.
-    pub(crate) fn worked_on(&self) -> Option<RecordId> {
+    /// Whether it is an assignment that is active or about to be.
+    pub fn is_open_work(&self) -> bool {
         let at_work = matches!(
             self.status,
             Status::Created
@@ -168,7 +168,12 @@ impl Record {
                 | Status::Blocked
                 | Status::Retrying
         );
-        self.fields.plan_id.filter(|_| self.id.kind == Kind::Assignment && at_work)
+        self.id.kind == Kind::Assignment && at_work
+    }
+
+    /// The plan of an assignment that is active or about to be.
+    pub(crate) fn worked_on(&self) -> Option<RecordId> {
+        self.fields.plan_id.filter(|_| self.is_open_work())
     }
 
     /// Whether it is an assignment that its agent took up by itself.

@@ -12,6 +12,7 @@ pub mod view;
 use crate::machine::state::State as Whole;
 use crate::protocol::refusal::Refusal;
 use crate::registry::rule::Rule;
+use crate::rules::leasing::handover;
 use crate::values::id::TaskId;
 
 pub use crate::model::runs::task::*;
@@ -54,9 +55,7 @@ pub(crate) fn not_taken(state: &Whole, task: &Task) -> Result<(), Refusal> {
     let Some(work) = at_work.next().and_then(|id| state.memory.records.get(&id)) else {
         return Ok(());
     };
-    let whose = work.agent().map(ToString::to_string).unwrap_or_default();
-    let message = format!("{} is assigned to {whose} ({})", record.id, work.id);
-    Err(Refusal::denied(Rule::PlanTaken, message))
+    Err(handover::assigned(record.id, work))
 }
 
 /// Whether the current run may take a task: it was planned in it, or outside any run.
