@@ -97,8 +97,8 @@ pub fn current<'s>(
         let named = name.is_some() && plan.fields.assignee == name;
         let held = |lease: &Lease| lease.holder == who && lease.is_live(now);
         let tried = || state.live_attempt(plan).and_then(|(_, known)| known.agent.as_ref());
-        let tries = || tried().is_some_and(|agent| who == Principal::Agent(agent.clone()));
-        let is_taken = named || holders(state, plan).any(held) || tries();
+        let is_trying = || tried().is_some_and(|agent| who == Principal::Agent(agent.clone()));
+        let is_taken = named || holders(state, plan).any(held) || is_trying();
         is_taken && state.status_of(plan) == Status::InProgress
     })
 }
