@@ -1,11 +1,14 @@
 //! The native vocabulary as tools, the default: eleven of them, from taking a task to handing it
 //! in. What they do is in `services`, and the command line has the same words.
 
+use althing_dialects::memory::data::Written;
 use althing_kernel::Door;
 use althing_kernel::lease::Ttl;
+use althing_kernel::records::Kind;
 use althing_services::frugal::{Ledger, identify};
 use althing_services::mail::{self, Address, Letter, Outgoing};
-use althing_services::memory::{Verb, Verbs};
+use althing_services::memory::args::{Context, Create, Sight};
+use althing_services::memory::{Request, Verbs};
 use althing_services::native::{self, Checkpoint, Planned, Told, task_of};
 use althing_services::{Error, Identity, ProjectContext};
 use schemars::JsonSchema;
@@ -247,27 +250,26 @@ fn remember(context: &ProjectContext, _: &Identity, args: Remember) -> Result<Va
             let task = Planned { text: args.text, scope: paths, ..Planned::default() };
             return native::plan(context, &[task])?.told();
         }
-        Remembered::Constraint => "constraint",
-        Remembered::Decision => "decision",
-        Remembered::Trap => "trap",
+        Remembered::Constraint => Kind::Constraint,
+        Remembered::Decision => Kind::Decision,
+        Remembered::Trap => Kind::Trap,
     };
-    let mut data = json!({ "text": args.text });
-    if !paths.is_empty() {
-        data["related_paths"] = paths.into();
-    }
-    let given = json!({ "entity": kind, "data": data });
-    let made = Verbs::new(context)?.call(Verb::Create, &given)?;
-    let label = made["short_label"].as_str().unwrap_or(kind);
+    let written = Written { text: Some(args.text), tags: Vec::new(), related_paths: paths };
+    let create = Create { entity: kind, data: written.into(), request_id: None };
+    let made = Verbs::new(context)?.perform(Request::Create(create))?;
+    let label = made["short_label"].as_str().unwrap_or(kind.as_str());
     Ok(json!({ "id": made["id"], "text": format!("{label} is remembered") }))
 }
 
 fn ask(context: &ProjectContext, _: &Identity, args: Ask) -> Result<Value, Error> {
-    let mut given =
-        json!({ "kind": "memory", "query": args.question, "maxItems": 5, "matching": true });
-    if let Some(path) = args.path {
-        given["path"] = path.into();
-    }
-    let found = Verbs::new(context)?.call(Verb::Context, &given)?;
+    let asked = Context {
+        query: Some(args.question),
+        path: args.path,
+        items_max: Some(5),
+        matching: true,
+        ..Context::of(Sight::Memory)
+    };
+    let found = Verbs::new(context)?.perform(Request::Context(asked))?;
     let items = found["selected"].as_array().cloned().unwrap_or_default();
     let line = |item: &Value| {
         let said = |name: &str| item[name].as_str().unwrap_or_default().to_owned();

@@ -33,7 +33,9 @@ pub(crate) use highway::{
     EscalationArgs, EscalationCommand, GateAnswer, GateArgs, GateCommand, GateList, GateModify,
     HighwayArgs, HighwayCommand, HighwaySet, InjectArgs, switch,
 };
-pub(crate) use lanes::{LoopAct, MemoryCoordinate, MemoryDispatch, MemoryHarvest, MemoryLoop};
+pub(crate) use lanes::{
+    Aim, DispatchIntent, LoopAct, MemoryCoordinate, MemoryDispatch, MemoryHarvest, MemoryLoop,
+};
 pub(crate) use mail::{
     CheckpointArgs, CheckpointCommand, CheckpointCreate, CheckpointNote, CheckpointShow, Findings,
     Inbox, Integrate, IntegrateAccept, IntegrateCommand, IntegrateResolve, IntegrateSalvage,
@@ -42,8 +44,8 @@ pub(crate) use mail::{
 pub(crate) use man::Man;
 pub(crate) use mcp::{Mcp, McpDialect};
 pub(crate) use memory::{
-    Ask, BoardArgs, MemoryArgs, MemoryCommand, MemoryContext, MemoryCreate, MemoryFind,
-    MemoryTransition, MemoryUpdate, MemoryWork, Remember,
+    Ask, BoardArgs, MemoryArgs, MemoryCommand, MemoryContext, MemoryCreate, MemoryFind, MemoryGet,
+    MemoryIntent, MemorySight, MemoryTransition, MemoryUpdate, MemoryWork, Remember,
 };
 pub(crate) use native::{BlockedArgs, DoneArgs, NextArgs, PlanArgs};
 pub(crate) use people::{Users, UsersAdd, UsersCommand, WorkspaceTransfer};

@@ -8,11 +8,12 @@ use althing_kernel::records::field::Few;
 use althing_kernel::records::record::{Body, Provenance, Tags};
 use althing_kernel::records::update::Update;
 use althing_kernel::records::{Fields, Kind, RecordId, Status};
+use serde::Serialize;
 use serde_json::{Map, Value, json};
 
 use super::entity;
 use super::form::{self, Said};
-use super::input::{effort, either, object, texts};
+use super::input::{effort, either, object, stated_fields, texts};
 use super::item::kernel_name;
 use super::moment;
 
@@ -31,6 +32,37 @@ const OWN: [&str; 9] = [
 
 /// Fields that every kind has.
 const COMMON: [&str; 3] = ["text", "tags", "provenance"];
+
+/// Fields that people write without naming them, to be stated by a caller in this process.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Written {
+    /// The text.
+    pub text: Option<String>,
+    /// The tags.
+    pub tags: Vec<String>,
+    /// The paths it is about.
+    pub related_paths: Vec<String>,
+}
+
+impl From<Written> for Map<String, Value> {
+    fn from(written: Written) -> Self {
+        stated_fields(&written)
+    }
+}
+
+/// Changes the paths that the data of a record lists.
+pub fn map_paths<E>(
+    data: &mut Map<String, Value>,
+    change: impl Fn(&str) -> Result<String, E>,
+) -> Result<(), E> {
+    let paths = data.get_mut("related_paths").and_then(Value::as_array_mut);
+    for path in paths.into_iter().flatten() {
+        if let Value::String(text) = path {
+            *text = change(text)?;
+        }
+    }
+    Ok(())
+}
 
 /// A record to create, with the author the caller named.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -341,6 +373,19 @@ mod tests {
     /// The arguments of a command, as a caller of the kernel would write them.
     fn args(command: &impl serde::Serialize) -> Value {
         serde_json::to_value(command).unwrap()
+    }
+
+    /// Every field that can be stated is one that is read.
+    #[test]
+    fn written_fields_are_read_like_those_of_hosts() {
+        let (tags, related_paths) = (vec!["a".to_owned()], vec!["src/b.rs".to_owned()]);
+        let written = Written { text: Some("t".to_owned()), tags, related_paths };
+        let mut data = Map::from(written);
+        map_paths(&mut data, |path| Ok::<String, ()>(format!("sub/{path}"))).unwrap();
+        let made = args(&creation(Kind::Trap, &data).unwrap().command);
+        assert_eq!((&made["text"], &made["tags"]), (&json!("t"), &json!(["a"])));
+        assert_eq!(made["fields"]["related_paths"], json!(["sub/src/b.rs"]));
+        assert_eq!(Map::from(Written::default()), Map::new());
     }
 
     #[test]

@@ -5,7 +5,7 @@ use althing_kernel::records::field::Item;
 use althing_kernel::records::{Kind, Record, RecordId, Status};
 use althing_kernel::{AgentName, State, task};
 use schemars::JsonSchema;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -24,48 +24,62 @@ const CAPACITY: usize = 1;
 const OFFERED_MAX: usize = 1_000;
 
 /// The purpose of a `dispatch` call.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-pub(super) enum Intent {
+pub enum DispatchIntent {
+    /// To see which plans are ready.
     Analysis,
+    /// To offer them.
     #[default]
     Execute,
+    /// To ask for a review of a handoff.
     Review,
 }
 
-#[derive(Clone, Debug, Deserialize, JsonSchema)]
-pub(super) struct Dispatch {
+/// Arguments of `dispatch`.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+pub struct Dispatch {
     /// Default: execute.
     #[serde(default)]
-    #[schemars(with = "Option<Intent>")]
-    pub(super) intent: Intent,
+    #[schemars(with = "DispatchIntent")]
+    pub intent: DispatchIntent,
     /// Default: the active sequence that changed last.
     #[serde(rename = "sequenceId", alias = "sequence_id")]
-    pub(super) sequence: Option<String>,
+    pub sequence: Option<String>,
     /// Who may get work. Default: all other agents.
     #[serde(default)]
     #[schemars(with = "Option<Vec<String>>")]
-    pub(super) agents: Vec<String>,
+    pub agents: Vec<String>,
     /// Only these lanes.
     #[serde(default)]
     #[schemars(with = "Option<Vec<String>>")]
-    pub(super) lanes: Vec<String>,
+    pub lanes: Vec<String>,
+    /// The most assignments to make.
+    #[schemars(description = "")]
     #[serde(rename = "maxAssignments")]
-    pub(super) assignments_max: Option<usize>,
+    pub assignments_max: Option<usize>,
     /// How many assignments an agent has at once (default 1).
-    pub(super) capacity: Option<usize>,
+    pub capacity: Option<usize>,
     /// Say what would be done and do nothing.
     #[serde(rename = "dryRun", alias = "dry_run", default)]
-    pub(super) dry_run: bool,
+    pub dry_run: bool,
+    /// Offer it although files of the scope are not committed.
+    #[schemars(description = "")]
     #[serde(default)]
-    pub(super) allow_dirty: bool,
+    pub allow_dirty: bool,
     /// review: the handoff, and the reviewer.
     #[serde(rename = "handoffId", alias = "handoff_id")]
-    pub(super) handoff: Option<String>,
-    pub(super) reviewer: Option<String>,
+    pub handoff: Option<String>,
+    /// review: the reviewer.
+    #[schemars(description = "")]
+    pub reviewer: Option<String>,
+    /// review: also open a loop.
+    #[schemars(description = "")]
     #[serde(rename = "openLoop", alias = "open_loop", default)]
-    pub(super) open_loop: bool,
-    pub(super) client_request_id: Option<String>,
+    pub open_loop: bool,
+    /// The idempotency key.
+    #[schemars(description = "")]
+    pub client_request_id: Option<String>,
 }
 
 /// The standing of a plan in the sequence.
@@ -163,12 +177,12 @@ fn finished(state: &State, sequence: &Record) -> BTreeSet<RecordId> {
 }
 
 impl Verbs<'_> {
-    pub(super) fn dispatch(&self, args: &Dispatch, given: &Value) -> Result<Value, Error> {
+    pub(super) fn dispatch(&self, args: &Dispatch) -> Result<Value, Error> {
         within("maxAssignments", args.assignments_max, OFFERED_MAX)?;
         within("capacity", args.capacity, OFFERED_MAX)?;
-        let key = Key::new(args.client_request_id.as_deref(), given);
-        if args.intent == Intent::Review {
-            return self.dispatch_review(args, given);
+        let key = Key::new(args.client_request_id.as_deref(), args)?;
+        if args.intent == DispatchIntent::Review {
+            return self.dispatch_review(args, &key);
         }
         let present = self.present()?;
         let state = &present.state;
@@ -179,8 +193,8 @@ impl Verbs<'_> {
             args.lanes.is_empty() || lane.is_some_and(|lane| args.lanes.contains(&lane))
         };
         let mut facade = Facade::new(match args.intent {
-            Intent::Analysis => "analysis",
-            Intent::Execute | Intent::Review => "execute",
+            DispatchIntent::Analysis => "analysis",
+            DispatchIntent::Execute | DispatchIntent::Review => "execute",
         });
         facade.result("sequence_id", sequence.id.to_string());
         for (name, standing) in [
@@ -199,7 +213,7 @@ impl Verbs<'_> {
                 .map(|(name, left)| json!({ "agent": shown(name), "free": left }))
                 .collect::<Vec<_>>(),
         );
-        if args.intent == Intent::Analysis {
+        if args.intent == DispatchIntent::Analysis {
             return Ok(facade.answer());
         }
         if let Some(before) = self.offered_before(&key)? {
@@ -329,7 +343,7 @@ impl Verbs<'_> {
     }
 
     /// Asks an agent to review a handoff.
-    fn dispatch_review(&self, args: &Dispatch, given: &Value) -> Result<Value, Error> {
+    fn dispatch_review(&self, args: &Dispatch, key: &Key) -> Result<Value, Error> {
         let Present { state, .. } = self.present()?;
         let handoff = args.handoff.as_deref();
         let handoff = handoff.ok_or_else(|| Error::usage("review requires 'handoffId'"))?;
@@ -349,7 +363,7 @@ impl Verbs<'_> {
             client_request_id: args.client_request_id.clone(),
             ..Coordinate::plain(Aim::Review, true)
         };
-        self.coordinate(&review, given)
+        self.coordinate(&review, key)
     }
 }
 

@@ -25,6 +25,7 @@ use super::args::{label, text};
 use super::claims;
 use super::hints::unknown;
 use super::obstacles::{Forecast, Obstacle};
+use super::request::said;
 use super::session::Present;
 use crate::error::Error;
 use crate::frugal;
@@ -81,10 +82,10 @@ pub(super) struct Key {
 }
 
 impl Key {
-    pub(super) fn new(id: Option<&str>, given: &Value) -> Self {
+    pub(super) fn new(id: Option<&str>, args: &impl Serialize) -> Result<Self, Error> {
         // Some hosts send an empty string for no id.
         let id = id.map(str::trim).filter(|id| !id.is_empty());
-        Key { id: id.map(str::to_owned), body: given.to_string() }
+        Ok(Key { id: id.map(str::to_owned), body: said(args)?.to_string() })
     }
 
     /// The prefix of the ids of this request's commands.
