@@ -7,6 +7,7 @@ use althing_kernel::lease::Ttl;
 use althing_kernel::records::Kind;
 use althing_services::frugal::{Ledger, identify};
 use althing_services::mail::{self, Address, Letter, Outgoing};
+use althing_services::memory::answers::{self, Stored};
 use althing_services::memory::args::{Context, Create, Sight};
 use althing_services::memory::{Request, Verbs};
 use althing_services::native::{self, Checkpoint, Planned, Told, task_of};
@@ -257,8 +258,8 @@ fn remember(context: &ProjectContext, _: &Identity, args: Remember) -> Result<Va
     let written = Written { text: Some(args.text), tags: Vec::new(), related_paths: paths };
     let create = Create { entity: kind, data: written.into(), request_id: None };
     let made = Verbs::new(context)?.perform(Request::Create(create))?;
-    let label = made["short_label"].as_str().unwrap_or(kind.as_str());
-    Ok(json!({ "id": made["id"], "text": format!("{label} is remembered") }))
+    let Stored { id, short_label, .. } = answers::read(&made)?;
+    Ok(json!({ "id": id, "text": format!("{short_label} is remembered") }))
 }
 
 fn ask(context: &ProjectContext, _: &Identity, args: Ask) -> Result<Value, Error> {

@@ -5,6 +5,7 @@
 //! `remove` change records through the engine. A claim is a lease of the kernel, so it holds
 //! against callers of every other door.
 
+pub mod answers;
 pub mod args;
 mod board;
 mod caller;
@@ -47,6 +48,8 @@ pub use request::Request;
 
 pub use hints::{Hint, allowed_steps, hint_for};
 pub(crate) use ranking::relevant;
+
+use answers::value;
 
 use crate::arguments;
 use crate::context::ProjectContext;
@@ -271,11 +274,11 @@ impl<'a> Verbs<'a> {
             Request::Context(args) => self.context(args, ignored.as_deref()),
             Request::Find(args) => self.find(args),
             Request::Get(args) => self.get(args),
-            Request::Create(args) => self.create(args),
-            Request::Update(args) => self.update(args),
-            Request::Transition(args) => self.transition(args),
-            Request::CompleteStep(args) => self.complete_step(args),
-            Request::Remove(args) => self.remove(args),
+            Request::Create(args) => self.create(args).and_then(|made| value(&made)),
+            Request::Update(args) => self.update(args).and_then(|made| value(&made)),
+            Request::Transition(args) => self.transition(args).and_then(|own| value(&own)),
+            Request::CompleteStep(args) => self.complete_step(args).and_then(|own| value(&own)),
+            Request::Remove(args) => self.remove(args).and_then(|own| value(&own)),
             Request::Coordinate(args) => {
                 let key = lanes::Key::new(args.client_request_id.as_deref(), args)?;
                 self.coordinate(args, &key)

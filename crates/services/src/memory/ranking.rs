@@ -7,11 +7,11 @@ use althing_engine::screen::repeated;
 use althing_kernel::records::{Kind, Record, RecordId, Status};
 use althing_kernel::time::Span;
 use althing_kernel::{State, Surface, Timestamp};
-use serde::Serialize;
 use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
 
 use super::Verbs;
+use super::answers::Nearby;
 use super::search_cache::item;
 use super::session::Present;
 use crate::context::ProjectContext;
@@ -40,14 +40,6 @@ pub(super) struct Wanted<'a> {
     pub(super) limit: usize,
     pub(super) pending: bool,
     pub(super) fill: bool,
-}
-
-/// A record with a text like that of a new one.
-#[derive(Clone, Debug, Serialize)]
-pub(super) struct Nearby {
-    pub(super) id: RecordId,
-    short_label: String,
-    text: String,
 }
 
 /// The time from which a record is stale.
