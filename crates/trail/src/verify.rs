@@ -345,6 +345,7 @@ impl Verifier {
         hold || match &entry.draft.event {
             Event::ProjectCreated(body) => body.rules == Some(RULES_VERSION),
             Event::RulesAdopted(body) => body.version == RULES_VERSION,
+            // Any other entry leaves the rules as they are.
             _ => false,
         }
     }
@@ -468,6 +469,7 @@ impl Verifier {
         match &entry.stamped.draft.event {
             Event::ProjectCreated(body) => self.key = Some(body.runtime_key),
             Event::RuntimeRekeyed(body) => self.key = Some(body.new_key),
+            // Any other entry leaves the runtime's key as it is.
             _ => {}
         }
         Ok(entry)

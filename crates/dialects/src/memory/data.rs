@@ -156,7 +156,9 @@ fn renamed(kind: Kind, data: &Map<String, Value>) -> Result<Map<String, Value>, 
             (Kind::Assignment | Kind::Loop | Kind::Sequence, "description") => "text",
             (Kind::Assignment, "claim_id") => "claim",
             (Kind::Decision, "outcome") => "status",
+            // Any other kind has this one alternative name.
             (_, "planId") => "plan_id",
+            // Any other name is the kernel's.
             (_, other) => other,
         };
         if let Some(before) = own.insert(name.to_owned(), value.clone()) {
@@ -172,6 +174,7 @@ fn shown(kind: Kind, name: &str) -> &str {
     match (kind, name) {
         (Kind::Candidate, "candidate_type") => "type",
         (Kind::Assignment, "claim") => "claim_id",
+        // Any other field has the kernel's name.
         _ => name,
     }
 }

@@ -73,7 +73,15 @@ fn own_keys(kind: Kind) -> &'static [&'static str] {
         Kind::Message => &["agent", "to"],
         Kind::Handoff => &["to"],
         Kind::Plan => &["assignee"],
-        _ => &[],
+        Kind::Constraint
+        | Kind::Decision
+        | Kind::Trap
+        | Kind::Candidate
+        | Kind::Sequence
+        | Kind::Loop
+        | Kind::Fact
+        | Kind::Symbol
+        | Kind::Capsule => &[],
     }
 }
 

@@ -218,6 +218,7 @@ impl Engine {
             Command::ConflictResolve(args) if args.strategy == Resolution::CoordinatorResolve => {
                 &args.workspace
             }
+            // Any other command merges nothing, or brings the merged files along.
             _ => return Ok(()),
         };
         let world = self.world()?;

@@ -162,6 +162,7 @@ fn citation(entry: &Entry) -> Citation {
     let (subject_id, subject_type) = match &entry.stamped.draft.event {
         Event::EnvelopeCreated(body) => ((&body.envelope_id).into(), SubjectType::Envelope),
         Event::CheckpointCreated(body) => ((&body.checkpoint_id).into(), SubjectType::Checkpoint),
+        // Any other entry that cites content is the subject itself.
         _ => (entry_subject(&entry.stamped.id), SubjectType::TrailEntry),
     };
     Citation { subject_id, subject_type, seq: entry.seq }

@@ -103,7 +103,7 @@ fn command(kind: Kind, key: &Label, text: &str, fields: &Fields) -> Result<Comma
     Ok(match kind {
         Kind::Fact => Command::FactSet(fact::Set { key: key.clone(), value: short(text)? }),
         Kind::Symbol => Command::SymbolSet(symbol::Set { id: key.clone(), value: short(text)? }),
-        _ => Command::CapsuleWrite(capsule::Write {
+        Kind::Capsule => Command::CapsuleWrite(capsule::Write {
             decision: fields.decision.clone(),
             depends: fields.depends.to_vec(),
             gotcha: fields.gotcha.clone(),
@@ -112,5 +112,16 @@ fn command(kind: Kind, key: &Label, text: &str, fields: &Fields) -> Result<Comma
             what: short(text)?,
             place: fields.place.clone(),
         }),
+        Kind::Constraint
+        | Kind::Decision
+        | Kind::Trap
+        | Kind::Plan
+        | Kind::Claim
+        | Kind::Handoff
+        | Kind::Candidate
+        | Kind::Assignment
+        | Kind::Message
+        | Kind::Sequence
+        | Kind::Loop => return Err(Error::defect(format!("{} {kind} has no key", kind.article()))),
     })
 }

@@ -230,6 +230,7 @@ impl Verbs<'_> {
                 let details = json!({ "actual": own.version });
                 error.with(details).with_code("version_conflict")
             }
+            // Any other rule has no code of its own in this dialect.
             _ => error,
         })?;
         let effects = match reply {

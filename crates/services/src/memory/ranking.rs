@@ -86,6 +86,7 @@ fn section(kind: Kind) -> &'static str {
         Kind::Fact => "facts",
         Kind::Symbol => "symbols",
         Kind::Capsule => "capsules",
+        // Any other kind is not ranked.
         _ => "candidates",
     }
 }

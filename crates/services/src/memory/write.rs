@@ -34,7 +34,16 @@ impl Verbs<'_> {
         let mut answer = match args.entity {
             Kind::Claim => self.create_claim(args)?,
             Kind::Fact | Kind::Symbol | Kind::Capsule => self.create_keyed(args)?,
-            _ => self.create_record(args)?,
+            Kind::Constraint
+            | Kind::Decision
+            | Kind::Trap
+            | Kind::Plan
+            | Kind::Handoff
+            | Kind::Candidate
+            | Kind::Assignment
+            | Kind::Message
+            | Kind::Sequence
+            | Kind::Loop => self.create_record(args)?,
         };
         answer["entity"] = json!(args.entity);
         answer["resolved_project"] = self.project_name()?.into();

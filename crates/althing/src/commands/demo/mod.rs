@@ -143,6 +143,7 @@ impl Watch<'_> {
         let shown = match &draft.event {
             Event::LeaseOpened(_) | Event::LeaseExpired(_) | Event::LeaseForced(_) => true,
             Event::CommandRefused(_) => self.summary.is_news(entry),
+            // Any other entry is no part of the story that the demo shows.
             _ => false,
         };
         if shown {

@@ -65,6 +65,7 @@ impl Summary {
                 self.expired += 1;
                 self.expired_files.extend(self.holders.get(expired.lease.as_str()).cloned());
             }
+            // Any other entry is not counted here.
             _ => {}
         }
     }

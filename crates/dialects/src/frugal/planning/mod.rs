@@ -16,6 +16,7 @@ pub use records::{as_capsule, in_force};
 
 use althing_kernel::blackboard::Handle;
 use althing_kernel::blackboard::view::{CapsuleView, DisputeView};
+use althing_kernel::event::{AgentEvent, CommonsEvent, EventRoom, LeaseEvent};
 use althing_kernel::lease::Lease;
 use althing_kernel::text::Text;
 use althing_kernel::{Event, LeaseId, Principal, State, Timestamp};
@@ -64,29 +65,66 @@ pub const FOLDERS: [&str; 4] = [CAPSULES, CLAIMS, CONFLICTS, COMPLETED];
 
 /// The file that an entry changes. `after` is the state after it, or later.
 pub fn touched(after: &State, event: &Event) -> Option<File> {
-    Some(match event {
-        Event::SymbolSet(_) => File::Symbols,
-        Event::FactSet(_) | Event::FactDeleted(_) => File::Facts,
-        Event::LedgerBaselined(_) => File::Baselines,
-        Event::AgentRegistered(_)
-        | Event::AgentDescribed(_)
-        | Event::AgentHeartbeat(_)
-        | Event::AgentRevoked(_)
-        | Event::AgentReinstated(_) => File::Agents,
-        Event::CapsuleWritten(body) => File::Capsule(body.id.clone()),
-        Event::DisputeRaised(body) => File::Conflict(body.id.clone()),
-        Event::LeaseOpened(body) => File::Claim(body.holder.clone()),
-        Event::LeaseReleased(body) => File::Claim(body.holder.clone()),
-        Event::LeaseExpired(body) => File::Claim(body.holder.clone()),
-        Event::LeaseForced(body) => File::Claim(body.holder.clone()),
-        // If the lease has ended since, the entry that ended it names the holder.
-        Event::LeaseRenewed(body) => {
-            let own = |(id, _): &(&LeaseId, &Lease)| **id == body.lease;
-            File::Claim(after.leases().find(own)?.1.holder.clone())
+    match event.room() {
+        EventRoom::Commons(event) => of_blackboard(event),
+        EventRoom::Agent(event) => of_agents(event),
+        EventRoom::Lease(event) => of_leases(after, event),
+        EventRoom::Memory(event) => {
+            records::may_change_invariants(event).then_some(File::Invariants)
         }
-        other if records::may_change_invariants(other) => File::Invariants,
-        _ => return None,
-    })
+        EventRoom::Admin(_)
+        | EventRoom::User(_)
+        | EventRoom::Workspace(_)
+        | EventRoom::Message(_)
+        | EventRoom::Plan(_)
+        | EventRoom::Highway(_) => None,
+    }
+}
+
+fn of_blackboard(event: CommonsEvent<'_>) -> Option<File> {
+    match event {
+        CommonsEvent::SymbolSet(_) => Some(File::Symbols),
+        CommonsEvent::FactSet(_) | CommonsEvent::FactDeleted(_) => Some(File::Facts),
+        CommonsEvent::LedgerBaselined(_) => Some(File::Baselines),
+        CommonsEvent::CapsuleWritten(body) => Some(File::Capsule(body.id.clone())),
+        CommonsEvent::DisputeRaised(body) => Some(File::Conflict(body.id.clone())),
+        // These stand in the logs.
+        CommonsEvent::DecisionAppended(_)
+        | CommonsEvent::LedgerLogged(_)
+        | CommonsEvent::MessageNoted(_) => None,
+    }
+}
+
+fn of_agents(event: AgentEvent<'_>) -> Option<File> {
+    match event {
+        AgentEvent::AgentRegistered(_)
+        | AgentEvent::AgentDescribed(_)
+        | AgentEvent::AgentHeartbeat(_)
+        | AgentEvent::AgentRevoked(_)
+        | AgentEvent::AgentReinstated(_) => Some(File::Agents),
+        AgentEvent::SessionOpened(_)
+        | AgentEvent::SessionConnected(_)
+        | AgentEvent::SessionDisconnected(_)
+        | AgentEvent::SessionKept(_)
+        | AgentEvent::SessionClosed(_)
+        | AgentEvent::AuthenticationSucceeded(_)
+        | AgentEvent::AuthenticationFailed(_) => None,
+    }
+}
+
+fn of_leases(after: &State, event: LeaseEvent<'_>) -> Option<File> {
+    let holder = match event {
+        LeaseEvent::LeaseOpened(body) => &body.holder,
+        LeaseEvent::LeaseReleased(body) => &body.holder,
+        LeaseEvent::LeaseExpired(body) => &body.holder,
+        LeaseEvent::LeaseForced(body) => &body.holder,
+        // If the lease has ended since, the entry that ended it names the holder.
+        LeaseEvent::LeaseRenewed(body) => {
+            let own = |(id, _): &(&LeaseId, &Lease)| **id == body.lease;
+            &after.leases().find(own)?.1.holder
+        }
+    };
+    Some(File::Claim(holder.clone()))
 }
 
 /// All files that there may be.

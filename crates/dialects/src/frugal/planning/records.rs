@@ -1,9 +1,9 @@
 //! Records of the memory in the words of this dialect: a constraint is an invariant, a trap a
 //! gotcha, and an approved decision a decision.
 
-use althing_kernel::Event;
 use althing_kernel::State;
 use althing_kernel::blackboard::decision;
+use althing_kernel::event::MemoryEvent;
 use althing_kernel::records::vocabulary::Visibility;
 use althing_kernel::records::{Effect, Kind, Record, RecordId, Status};
 use althing_kernel::text::Text;
@@ -26,17 +26,23 @@ pub fn in_force(state: &State, kind: Kind) -> impl Iterator<Item = &Record> {
 }
 
 /// Whether an entry may change the list of invariants and gotchas.
-pub(super) fn may_change_invariants(event: &Event) -> bool {
+pub(super) fn may_change_invariants(event: MemoryEvent<'_>) -> bool {
     let is_listed = |id: RecordId| matches!(id.kind, Kind::Constraint | Kind::Trap);
     match event {
-        Event::MemoryCreated(body) => is_listed(body.id),
-        Event::MemoryUpdated(body) => is_listed(body.id),
-        Event::MemoryArchived(body) => is_listed(body.id),
-        Event::MemoryExpired(body) => is_listed(body.id),
-        Event::MemoryMoved(body) => {
+        MemoryEvent::MemoryCreated(body) => is_listed(body.id),
+        MemoryEvent::MemoryUpdated(body) => is_listed(body.id),
+        MemoryEvent::MemoryArchived(body) => is_listed(body.id),
+        MemoryEvent::MemoryExpired(body) => is_listed(body.id),
+        MemoryEvent::MemoryMoved(body) => {
             is_listed(body.id) || body.effects.iter().any(|own: &Effect| is_listed(own.id))
         }
-        _ => false,
+        // These are about plans, assignments and loops.
+        MemoryEvent::MemoryStepped(_)
+        | MemoryEvent::MemoryHeard(_)
+        | MemoryEvent::MemorySwept(_)
+        | MemoryEvent::MemoryTurned(_)
+        | MemoryEvent::MemoryOffered(_)
+        | MemoryEvent::MemoryLooped(_) => false,
     }
 }
 
@@ -80,6 +86,7 @@ pub fn as_capsule(record: &Record) -> String {
     let (what, decision, gotcha) = match record.id.kind {
         Kind::Decision => (title.as_str(), Some(body.as_str()), None),
         Kind::Trap => (title.as_str(), None, Some(text)),
+        // Any other kind is shown by its text alone.
         _ => (text, None, None),
     };
     let ts = utc(record.updated_at);

@@ -1,6 +1,7 @@
 //! Commands: every request to change the state, by name.
 
 pub(crate) mod content;
+pub(crate) mod precedence;
 
 use serde::Serialize;
 use serde_json::value::RawValue;
@@ -369,21 +370,6 @@ impl Command {
     /// The arguments as JSON in canonical form, as [`Command::read_recorded`] takes them.
     pub fn args(&self) -> Result<Box<RawValue>, serde_json::Error> {
         serde_json::value::to_raw_value(&Args(self))
-    }
-
-    /// Whether it is decided before deadlines that have come: an end ordered by the coordinator or a
-    /// person takes precedence over timers, recovery handles due deadlines itself, and nothing can
-    /// be signed before a takeover.
-    pub fn precedes_deadlines(&self) -> bool {
-        match self {
-            Command::WorkspaceAbort(_)
-            | Command::WorkspaceBatchAbort(_)
-            | Command::TaskCancel(_)
-            | Command::RuntimeRecover(_)
-            | Command::RuntimeRekey(_) => true,
-            Command::RunEnd(end) => end.force,
-            _ => false,
-        }
     }
 }
 

@@ -75,6 +75,7 @@ pub fn orphans(state: &State, event: &Event) -> Vec<AnyId> {
             let missing = body.task_ref.as_ref().filter(|task| state.task_record(task).is_none());
             missing.and_then(|task| AnyId::new(task.as_str()).ok())
         }
+        // Any other entry that refers to something unknown fails to apply.
         _ => None,
     };
     missing.into_iter().collect()

@@ -148,7 +148,16 @@ pub(crate) fn fill_in(kind: Kind, fields: &mut Fields) {
         Kind::Loop => {
             fields.iteration.get_or_insert(1);
         }
-        _ => {}
+        Kind::Constraint
+        | Kind::Decision
+        | Kind::Claim
+        | Kind::Handoff
+        | Kind::Candidate
+        | Kind::Message
+        | Kind::Sequence
+        | Kind::Fact
+        | Kind::Symbol
+        | Kind::Capsule => {}
     }
 }
 
@@ -220,8 +229,22 @@ pub(crate) fn begin(made: &mut Record, by: &Principal, status: Status, entry: &S
             fields.dispatcher = Some(by.clone());
             (fields.attempt, fields.retry_count) = (Some(1), Some(0));
         }
-        Kind::Handoff | Kind::Message if fields.from.is_unset() => fields.from = name_of(by),
-        _ => {}
+        Kind::Handoff | Kind::Message => {
+            if fields.from.is_unset() {
+                fields.from = name_of(by);
+            }
+        }
+        Kind::Constraint
+        | Kind::Decision
+        | Kind::Trap
+        | Kind::Plan
+        | Kind::Claim
+        | Kind::Candidate
+        | Kind::Sequence
+        | Kind::Loop
+        | Kind::Fact
+        | Kind::Symbol
+        | Kind::Capsule => {}
     }
     step::count(fields);
     made.enter(status, entry.at);

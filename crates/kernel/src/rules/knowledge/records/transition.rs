@@ -169,7 +169,17 @@ fn effects(
         Kind::Candidate => merge(state, who, own, asked),
         Kind::Assignment => of_assignment(state, who, own, to, asked),
         Kind::Loop if !own.table().is_live(to) => Ok(assign::of_slots(state, own, to)),
-        _ => Ok(Vec::new()),
+        Kind::Constraint
+        | Kind::Decision
+        | Kind::Trap
+        | Kind::Claim
+        | Kind::Handoff
+        | Kind::Message
+        | Kind::Sequence
+        | Kind::Loop
+        | Kind::Fact
+        | Kind::Symbol
+        | Kind::Capsule => Ok(Vec::new()),
     }
 }
 

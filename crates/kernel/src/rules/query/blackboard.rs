@@ -2,7 +2,7 @@
 
 use crate::model::knowledge::blackboard::Blackboard;
 use crate::model::knowledge::blackboard::view::{CommonsAnswer, DepsView, OfHandles};
-use crate::model::query::{Answer, Query};
+use crate::model::query::{Answer, BlackboardQuery};
 use crate::values::label::Handle;
 
 fn found(answer: Option<CommonsAnswer>, missing: impl FnOnce() -> String) -> Answer {
@@ -10,37 +10,36 @@ fn found(answer: Option<CommonsAnswer>, missing: impl FnOnce() -> String) -> Ans
 }
 
 /// Answers a query about the blackboard.
-pub(crate) fn answer(commons: Blackboard<'_>, query: &Query) -> Answer {
+pub(crate) fn answer(commons: Blackboard<'_>, query: BlackboardQuery<'_>) -> Answer {
+    use BlackboardQuery as Q;
     use CommonsAnswer as A;
     Answer::Commons(match query {
-        Query::SymbolGet(of) => {
+        Q::SymbolGet(of) => {
             let symbol = commons.symbol(&of.id).map(A::Symbol);
             return found(symbol, || format!("unknown symbol id: {}", of.id));
         }
-        Query::SymbolReverse(of) => {
+        Q::SymbolReverse(of) => {
             let symbol = commons.symbol_for(&of.value).map(A::Symbol);
             return found(symbol, || format!("no symbol resolves to value: {}", of.value));
         }
-        Query::SymbolList(_) => A::Symbols(commons.symbols().collect()),
-        Query::FactGet(of) => {
+        Q::SymbolList(_) => A::Symbols(commons.symbols().collect()),
+        Q::FactGet(of) => {
             let fact = commons.fact(&of.key).map(A::Fact);
             return found(fact, || format!("no fact for key: {}", of.key));
         }
-        Query::FactList(_) => A::Facts(commons.facts().collect()),
-        Query::CapsuleGet(of) => return capsule(commons, &of.id),
-        Query::CapsuleList(_) => A::Capsules(commons.capsules().collect()),
-        Query::CapsuleDeps(of) => A::Deps(deps(commons, of)),
-        Query::CapsuleHydrate(of) => A::Hydrated(commons.hydrate(&of.ids)),
-        Query::DecisionList(_) => A::Decisions(commons.decisions().collect()),
-        Query::DisputeList(_) => A::Disputes(commons.disputes()),
-        Query::DisputeGet(of) => {
+        Q::FactList(_) => A::Facts(commons.facts().collect()),
+        Q::CapsuleGet(of) => return capsule(commons, &of.id),
+        Q::CapsuleList(_) => A::Capsules(commons.capsules().collect()),
+        Q::CapsuleDeps(of) => A::Deps(deps(commons, of)),
+        Q::CapsuleHydrate(of) => A::Hydrated(commons.hydrate(&of.ids)),
+        Q::DecisionList(_) => A::Decisions(commons.decisions().collect()),
+        Q::DisputeList(_) => A::Disputes(commons.disputes()),
+        Q::DisputeGet(of) => {
             let dispute = commons.dispute(&of.id).map(|own| A::Dispute(Box::new(own)));
             return found(dispute, || format!("no conflict record: {}", of.id));
         }
-        Query::LedgerReport(of) => A::Report(commons.report(of.by)),
-        Query::LedgerDelta(of) => A::Delta(commons.delta(of.role.as_ref())),
-        // Other queries are answered before this point.
-        _ => return Answer::Missing("there is no such question".to_owned()),
+        Q::LedgerReport(of) => A::Report(commons.report(of.by)),
+        Q::LedgerDelta(of) => A::Delta(commons.delta(of.role.as_ref())),
     })
 }
 
