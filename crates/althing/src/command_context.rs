@@ -23,7 +23,7 @@ use std::sync::Arc;
 
 use crate::app::{App, Project};
 use crate::error::Error;
-use crate::frugal::{agent_name, own_haid};
+use crate::haid::{agent_name, own_haid};
 use crate::naming::{Naming, ambiguous};
 use crate::output::Out;
 
@@ -64,7 +64,7 @@ impl<'a> CommandContext<'a> {
     pub(crate) fn open_as_own(app: &'a App) -> Result<Self, Error> {
         let project = Arc::new(app.project()?);
         let caller = match project.asker()? {
-            None => Caller::agent(agent_name(&own_haid(&project)?)?),
+            None => Caller::agent(agent_name(&own_haid(project.root())?)?),
             set => {
                 let (own, by) = (project.clone(), app.clone());
                 Caller::new(set, Box::new(move |engine: &Engine| own.client(&by, engine)))
@@ -90,7 +90,7 @@ impl<'a> CommandContext<'a> {
             if own.asker()?.is_some() {
                 return own.client(&by, engine);
             }
-            let name = agent_name(&own_haid(&own)?)?;
+            let name = agent_name(&own_haid(own.root())?)?;
             Ok(engine.client(engine.agent(&name)?, Signing::Each))
         };
         let caller = Caller::new(project.asker()?, Box::new(authenticate));

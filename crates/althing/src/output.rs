@@ -13,6 +13,7 @@ use std::process::ExitCode;
 use crate::error::{Error, exit_code};
 use crate::naming;
 use crate::screen;
+use crate::screen::written;
 use crate::span::show_secs;
 use crate::table::{self, Column};
 
@@ -223,16 +224,6 @@ fn known_width() -> Option<usize> {
         size.map(|(terminal_size::Width(columns), _)| usize::from(columns))
     };
     set.or_else(of_terminal).filter(|width| *width > 0)
-}
-
-/// Turns the result of writing to standard output into ours.
-pub(crate) fn written(result: std::io::Result<()>) -> Result<(), Error> {
-    result.map_err(|error| {
-        let message = format!("the answer cannot be printed: {error}");
-        let hint = "The command itself was carried out; only its answer is missing. \
-                    Do not repeat a command that changes something before you have looked.";
-        Error::unavailable(message).caused_by(error).hint(hint)
-    })
 }
 
 /// A collision in words.

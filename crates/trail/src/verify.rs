@@ -17,13 +17,13 @@ use althing_kernel::audit::{self, Auditor, Breach};
 use althing_kernel::{Actor, ApplyError, Command, Event, Principal, PublicKey, Stamped, State};
 use std::collections::HashSet;
 
-use crate::archive::{Stub, StubError};
 use crate::chain::{Builder, Chain, ChainImage, Misplaced};
 use crate::commit::Commit;
 use crate::entry::{Entry, EntryError};
 use crate::hash::{Domain, Hash};
 use crate::head::{Head, HeadError, SignedHead};
 use crate::request::{Asked, SignatureError};
+use crate::stub::{Stub, StubError};
 
 /// Fault of an entry, or of the commit that ends with it.
 #[derive(Debug, thiserror::Error)]

@@ -47,6 +47,7 @@ pub(crate) use memory::{
 };
 pub(crate) use native::{BlockedArgs, DoneArgs, NextArgs, PlanArgs};
 pub(crate) use people::{Users, UsersAdd, UsersCommand, WorkspaceTransfer};
+pub(crate) use read::bare;
 pub(crate) use rebuild::Rebuild;
 pub(crate) use recover::Recover;
 pub(crate) use resources::{

@@ -32,8 +32,9 @@ use crate::content;
 use crate::error::{Error, exit_code};
 use crate::event_summary::word;
 use crate::naming::{Naming, short, short_ids};
-use crate::output::{Tone, clock_time, counted, from_now, one_line, written};
+use crate::output::{Tone, clock_time, counted, from_now, one_line};
 use crate::screen;
+use crate::screen::written;
 use crate::table::{telling_text, whole};
 
 /// How much of what waits is shown at least: whoever answers has to know what it is.

@@ -19,7 +19,8 @@ use crate::content;
 use crate::error::Error;
 use crate::event_summary::word;
 use crate::naming::{Naming, short};
-use crate::output::{from_now, one_line, written};
+use crate::output::{from_now, one_line};
+use crate::screen::written;
 use crate::span::{parse_secs, show_secs};
 use crate::table::{free_text, whole};
 

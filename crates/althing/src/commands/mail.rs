@@ -60,7 +60,7 @@ fn write(context: &CommandContext<'_>, args: &Send) -> Result<(), Error> {
         return Err(Error::usage(message).hint("Give its type, such as `--type query`."));
     }
     let text = match args.content.as_str() {
-        "-" => stdin_text(&context.app, "the message", TEXT_BYTES_MAX)?,
+        "-" => stdin_text(&context.app.globals, "the message", TEXT_BYTES_MAX)?,
         given => match given.strip_prefix('@') {
             Some(file) => read_file(Path::new(file))?,
             None => given.to_owned(),

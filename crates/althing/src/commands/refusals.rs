@@ -11,7 +11,7 @@ use crate::cli::{
     TrailCommand, UsersCommand, WorkspaceCommand,
 };
 use crate::error::Error;
-use crate::frugal::{agent_name, own_haid};
+use crate::haid::{agent_name, own_haid};
 use crate::settings::Asker;
 
 /// The operation that a refusal is recorded under.
@@ -150,7 +150,9 @@ impl Operation {
         }
         match project.settings.asker()? {
             Some(Asker::Agent(name)) => Ok(Some(engine.agent(&name)?)),
-            None if self.has_own_name => Ok(Some(engine.agent(&agent_name(&own_haid(project)?)?)?)),
+            None if self.has_own_name => {
+                Ok(Some(engine.agent(&agent_name(&own_haid(project.root())?)?)?))
+            }
             Some(Asker::User(_)) | None => Ok(None),
         }
     }

@@ -104,7 +104,7 @@ impl From<PlanTask> for Planned {
 
 pub(super) fn plan(context: &CommandContext<'_>, file: &Path) -> Result<(), Error> {
     let read: PlanFile = if file.as_os_str() == "-" {
-        let text = stdin_text(&context.app, "the plan", PLAN_BYTES_MAX)?;
+        let text = stdin_text(&context.app.globals, "the plan", PLAN_BYTES_MAX)?;
         parse_document(&text, !text.trim_start().starts_with('{'), "standard input")?
     } else {
         read_document(file)?

@@ -15,7 +15,8 @@ use super::args::{Args, unexpected, unknown};
 use super::{Stop, context, context_with, haid, order, order_as};
 use crate::command_context::CommandContext;
 use crate::error::Error;
-use crate::frugal::{agent_name, own_haid, text};
+use crate::haid::{agent_name, own_haid};
+use crate::typed::text;
 
 pub(super) const HELP: &str = "\
 heimdall-claim: who works on what
@@ -150,7 +151,7 @@ impl Who {
         let principal = match (given, context.project.asker()?) {
             (Some(haid), _) => Principal::Agent(agent_name(haid)?),
             (None, Some(asker)) => asker,
-            (None, None) => Principal::Agent(agent_name(&own_haid(&context.project)?)?),
+            (None, None) => Principal::Agent(agent_name(&own_haid(context.project.root())?)?),
         };
         let (shown, haid) = named(&principal.to_string());
         Ok(Who { principal, shown, haid })
@@ -160,7 +161,7 @@ impl Who {
     /// started from it, or whom they are set to be. Otherwise the refusal is on record, in the name
     /// of whoever sits here.
     fn client(&self, context: &CommandContext<'_>, command: &str) -> Result<Client, Stop> {
-        let own = own_haid(&context.project)?;
+        let own = own_haid(context.project.root())?;
         let set = context.project.asker()?;
         match (&self.haid, &set) {
             (_, Some(set)) if *set == self.principal => Ok(context.client()?),

@@ -1,7 +1,7 @@
 //! `heimdall-haid`: who agents are.
 
 use althing_dialects::frugal::haid::Haid;
-use althing_dialects::frugal::planning::utc;
+use althing_dialects::moment::utc;
 use althing_kernel::agent::{Beat, OfAgent, Register, Standing};
 use althing_kernel::blackboard::Label;
 use althing_kernel::query::AgentView;
@@ -14,7 +14,8 @@ use super::args::{Args, unexpected, unknown};
 use super::{Stop, claim, context, context_with, lines, order, order_as};
 use crate::command_context::CommandContext;
 use crate::error::Error;
-use crate::frugal::{agent_name, label, own_haid};
+use crate::haid::{agent_name, own_haid};
+use crate::typed::label;
 
 pub(super) const HELP: &str = "\
 heimdall-haid: who agents are
@@ -43,14 +44,14 @@ pub(super) fn run(mut args: Args) -> Result<String, Stop> {
     match first.as_deref() {
         Some("current") => {
             args.end()?;
-            Ok(format!("{}\n", own_haid(&context()?.project)?))
+            Ok(format!("{}\n", own_haid(context()?.project.root())?))
         }
         Some("spawn") => {
             let role = args.next().ok_or_else(|| Stop::usage("spawn needs <role>"))?;
             args.end()?;
             let project = context()?.project;
             check_client(project.settings.memory_secrets.value, &role)?;
-            let spawned = own_haid(&project)?.spawn(&role);
+            let spawned = own_haid(project.root())?.spawn(&role);
             let spawned = spawned.ok_or_else(|| Stop::error(2, format!("no role in {role:?}")))?;
             Ok(format!("{spawned}\n"))
         }
@@ -100,7 +101,7 @@ fn needed(given: Option<String>) -> Result<Haid, Stop> {
 fn given_or_own(context: &CommandContext<'_>, given: Option<String>) -> Result<Haid, Stop> {
     match given {
         Some(text) => parse(&text),
-        None => Ok(own_haid(&context.project)?),
+        None => Ok(own_haid(context.project.root())?),
     }
 }
 

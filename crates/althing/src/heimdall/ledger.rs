@@ -12,7 +12,8 @@ use super::args::{Args, unexpected, unknown};
 use super::{Stop, context, order};
 use crate::command_context::CommandContext;
 use crate::error::Error;
-use crate::frugal::{label, log_line};
+use crate::frugal::log_line;
+use crate::typed::label;
 
 pub(super) const HELP: &str = "\
 heimdall-ledger: what messages and briefs cost

@@ -15,6 +15,7 @@ mod ledger;
 mod log;
 mod protocol;
 mod resolve;
+pub(crate) mod shims;
 mod validate;
 
 use althing_dialects::frugal::plain::plain;
@@ -31,6 +32,8 @@ use crate::cli::Globals;
 use crate::command_context::CommandContext;
 use crate::error::{Error, exit_code};
 use args::Args;
+
+pub(crate) use shims::MCP_NAME;
 
 /// The tools.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

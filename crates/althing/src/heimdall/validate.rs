@@ -12,7 +12,7 @@ use std::io::{BufRead, Read as _, Write as _};
 use super::args::Args;
 use super::{Stop, context, order};
 use crate::error::Error;
-use crate::frugal::label;
+use crate::typed::label;
 
 pub(super) const HELP: &str = "\
 heimdall-validate: whether standard input is a message of the protocol

@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 
 use super::Planning;
 use crate::error::Error;
-use crate::frugal::{self, label};
+use crate::typed::{label, text};
 
 /// The files of names and texts.
 const SYMBOLS: &str = "protocol/symbols.json";
@@ -120,11 +120,11 @@ fn meant(engine: &Engine, path: &str, text: &str, entries: &Entries) -> Result<V
 }
 
 fn set_symbol(id: &str, value: &str) -> Result<Command, Error> {
-    Ok(Command::SymbolSet(symbol::Set { id: label(id)?, value: frugal::text(value)? }))
+    Ok(Command::SymbolSet(symbol::Set { id: label(id)?, value: text(value)? }))
 }
 
 fn set_fact(key: &str, value: &str) -> Result<Command, Error> {
-    Ok(Command::FactSet(fact::Set { key: label(key)?, value: frugal::text(value)? }))
+    Ok(Command::FactSet(fact::Set { key: label(key)?, value: text(value)? }))
 }
 
 fn delete_fact(key: &str) -> Result<Command, Error> {

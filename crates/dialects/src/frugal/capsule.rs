@@ -60,19 +60,3 @@ pub fn render(said: &Said<'_>) -> String {
     }
     text
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::frugal::planning::read_capsule;
-
-    #[test]
-    fn any_capsule_is_read_back() {
-        for what in ["x", "x\nGOTCHA: y", "x\n\\GOTCHA: y", "x\n\\\\WHAT:", "GOTCHA: x\n---\n\\y"] {
-            let text =
-                render(&Said { id: "w1", ts: "t", what, gotcha: Some("g"), ..Said::default() });
-            let read = read_capsule(&text).unwrap();
-            assert_eq!((read["what"].as_str(), read["gotcha"].as_str()), (Some(what), Some("g")));
-        }
-    }
-}

@@ -9,7 +9,8 @@
 use althing_kernel::archive;
 use althing_kernel::runtime::NoteRestored;
 use althing_kernel::{Blob, Caller, Command, Principal, ProjectId, State};
-use althing_trail::archive::{Archives, inspect};
+use althing_trail::archive::Archives;
+use althing_trail::archive_check::inspect;
 use althing_trail::log::LogErrorKind;
 use althing_trail::log::sqlite::{Reserved, SqliteLog, SqliteReader, beside};
 use althing_trail::verify::{Checked, Options as VerifyOptions, Verifier};

@@ -1,7 +1,8 @@
 //! `read_capsules`
 
 use althing_dialects::frugal::capsule::{Said, render};
-use althing_dialects::frugal::planning::{INVARIANTS, Log, as_capsule, in_force, utc};
+use althing_dialects::frugal::planning::{INVARIANTS, Log, as_capsule, in_force};
+use althing_dialects::moment::utc;
 use althing_kernel::blackboard::view::{CapsuleView, CommonsAnswer};
 use althing_kernel::query::{Answer, Everything, Query};
 use althing_kernel::records::Kind;

@@ -1,6 +1,6 @@
 //! `append_decision`
 
-use althing_dialects::frugal::planning::utc;
+use althing_dialects::moment::utc;
 use althing_kernel::blackboard::view::CommonsReply;
 use althing_kernel::blackboard::{Label, decision};
 use althing_kernel::text::Text;

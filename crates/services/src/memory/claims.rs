@@ -1,6 +1,6 @@
 //! Claims: the kernel's leases as this dialect shows them, including those of other doors.
 
-use althing_dialects::frugal::planning::called;
+use althing_dialects::frugal::haid::called;
 use althing_dialects::memory::entity;
 use althing_dialects::memory::input::{texts, ttl};
 use althing_dialects::memory::moment::utc;

@@ -1,7 +1,7 @@
 //! Hints: the next step after a failure. This module chooses the hint; each door words it as a
 //! command that can be typed there.
 
-use althing_dialects::frugal::planning::called;
+use althing_dialects::frugal::haid::called;
 use althing_dialects::memory::moment::utc;
 use althing_dialects::memory::words::{first_id, from_now, with_haids};
 use althing_kernel::records::{Kind, RecordId};

@@ -5,7 +5,7 @@
 //! lanes of a request are offered with one command, so either all of them exist or none. When the
 //! agent accepts, the kernel transfers the lease to it.
 
-use althing_dialects::frugal::planning::called;
+use althing_dialects::frugal::haid::called;
 use althing_dialects::memory::entity;
 use althing_engine::screen::repeated;
 use althing_kernel::agent::Agent;

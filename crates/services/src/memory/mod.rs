@@ -23,7 +23,6 @@ mod loops;
 mod names;
 mod progress;
 mod ranking;
-mod search_cache;
 mod session;
 mod sweep;
 mod trail;
@@ -37,8 +36,6 @@ use althing_dialects::memory::item::with_haids;
 use althing_dialects::memory::words;
 use althing_kernel::{Principal, Rule, State, TaskId};
 use serde_json::{Map, Value};
-
-pub(crate) use search_cache::SearchCache;
 
 pub use hints::{Hint, allowed_steps, hint_for};
 pub(crate) use ranking::relevant;

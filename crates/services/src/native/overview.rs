@@ -1,6 +1,6 @@
 //! `status`: the caller's task, claims and mail, and what others do.
 
-use althing_dialects::frugal::planning::called;
+use althing_dialects::frugal::haid::called;
 use althing_kernel::records::{Kind, Status, next as ready};
 use althing_kernel::{Principal, Surface};
 use serde::Serialize;
@@ -8,7 +8,8 @@ use serde::Serialize;
 use super::{Told, Work, first_line, in_hand};
 use crate::context::ProjectContext;
 use crate::error::Error;
-use crate::{mail, peers};
+use crate::mail;
+use crate::peers;
 
 /// The most lines of each list.
 const LISTED_MAX: usize = 5;

@@ -9,7 +9,7 @@ use std::path::PathBuf;
 
 use super::write::put_synced;
 use super::{Archives, blob_of, sync_folder, unwritable};
-use crate::log::{LogError, LogErrorKind};
+use crate::error::{LogError, LogErrorKind};
 
 /// Prefix of a replay base's file name.
 const FLOOR: &str = "floor-";

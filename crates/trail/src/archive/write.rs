@@ -10,8 +10,9 @@ use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread::JoinHandle;
 
-use super::{Archives, Manifest, Segment, Stub, blob_of, sync_folder, unwritable};
-use crate::log::{LogError, LogErrorKind};
+use super::{Archives, Manifest, Segment, blob_of, sync_folder, unwritable};
+use crate::error::{LogError, LogErrorKind};
+use crate::stub::Stub;
 
 /// Bytes of lines per segment.
 const SEGMENT_BYTES: usize = 1 << 20;

@@ -315,7 +315,7 @@ const TEXT_BYTES_MAX: u64 = 1 << 16;
 
 pub(crate) fn remember(app: &App, own: &Remember) -> Result<(), Error> {
     let text = match own.text.as_str() {
-        "-" => input::stdin_text(app, "the text", TEXT_BYTES_MAX)?.trim_end().to_owned(),
+        "-" => input::stdin_text(&app.globals, "the text", TEXT_BYTES_MAX)?.trim_end().to_owned(),
         given => given.to_owned(),
     };
     let mut data = json!({ "text": text, "tags": own.tags });

@@ -9,8 +9,10 @@ use althing_kernel::{Actor, Event, Principal, Stamped};
 
 use std::fmt::Write as _;
 
-use super::{called, conflict_path, no_headings, one_line, utc};
+use super::{conflict_path, no_headings, one_line};
+use crate::frugal::haid::called;
 use crate::frugal::plain::escaped;
+use crate::moment::utc;
 
 /// An append-only file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

@@ -6,12 +6,10 @@
 
 mod json;
 mod logs;
-mod moment;
 mod records;
 
 pub use json::Entries;
 pub use logs::{Log, is_look_up, line};
-pub use moment::{date, utc};
 pub use records::{as_capsule, in_force};
 
 use althing_kernel::blackboard::Handle;
@@ -24,7 +22,8 @@ use std::collections::BTreeSet;
 
 use super::capsule;
 use super::claim::Claim;
-use super::haid::{Haid, slug};
+use super::haid::{Haid, called, slug};
+use crate::moment::{date, utc};
 
 /// A file that is rewritten as a whole when its content changes.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -191,17 +190,6 @@ pub fn capsule_text(view: &CapsuleView) -> String {
         decision: view.decision.as_deref(),
         gotcha: view.gotcha.as_deref(),
     })
-}
-
-/// The name of a principal here: agents by their HAID if they have one.
-pub fn called(who: &Principal) -> String {
-    match who {
-        Principal::Agent(name) => match Haid::of_agent(name.as_str()) {
-            Some(haid) => haid.to_string(),
-            None => name.to_string(),
-        },
-        Principal::User(_) | Principal::System => who.to_string(),
-    }
 }
 
 /// Path of a holder's claim. Agents without a HAID get a name that cannot collide.
@@ -404,4 +392,19 @@ pub fn read_capsule(text: &str) -> Option<serde_json::Value> {
         }
     }
     said.get("what").is_some().then_some(said)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn any_capsule_is_read_back() {
+        for what in ["x", "x\nGOTCHA: y", "x\n\\GOTCHA: y", "x\n\\\\WHAT:", "GOTCHA: x\n---\n\\y"] {
+            let said =
+                capsule::Said { id: "w1", ts: "t", what, gotcha: Some("g"), ..Default::default() };
+            let read = read_capsule(&capsule::render(&said)).unwrap();
+            assert_eq!((read["what"].as_str(), read["gotcha"].as_str()), (Some(what), Some("g")));
+        }
+    }
 }

@@ -9,8 +9,10 @@ use althing_kernel::records::{Effect, Kind, Record, RecordId, Status};
 use althing_kernel::text::Text;
 use std::fmt::Write as _;
 
-use super::{called, no_headings, one_line, utc};
+use super::{no_headings, one_line};
 use crate::frugal::capsule::{self, Said};
+use crate::frugal::haid::called;
+use crate::moment::utc;
 
 /// Most records of a kind that are listed, newest first.
 const LISTED_MAX: usize = 200;

@@ -25,9 +25,10 @@ use std::time::{Duration, Instant};
 use super::{
     AppendError, COMMIT_BYTES_LIMIT, DamagedTile, Log, LogError, LogErrorKind, LogReader, Store,
 };
-use crate::archive::{ArchiveFetcher, ArchiveRecord, Archives, Wanted};
+use crate::archive::{ArchiveFetcher, ArchiveRecord, Archives};
 use crate::commit::Commit;
 use crate::hash::Hash;
+use crate::stub::Wanted;
 pub use archived::{Swap, Swapper};
 use checkpoint::Checkpoints;
 use fault::{Doing, fault};

@@ -96,9 +96,9 @@ pub fn current<'s>(
     live.filter(move |plan| {
         let named = name.is_some() && plan.fields.assignee == name;
         let held = |lease: &Lease| lease.holder == who && lease.is_live(now);
-        let tried = || state.live_attempt(plan).and_then(|(_, known)| known.agent.as_ref());
-        let tries = || tried().is_some_and(|agent| who == Principal::Agent(agent.clone()));
-        let is_taken = named || holders(state, plan).any(held) || tries();
+        let worker = || state.live_attempt(plan).and_then(|(_, known)| known.agent.as_ref());
+        let works = || worker().is_some_and(|agent| who == Principal::Agent(agent.clone()));
+        let is_taken = named || holders(state, plan).any(held) || works();
         is_taken && state.status_of(plan) == Status::InProgress
     })
 }

@@ -1,26 +1,30 @@
 //! The HAID of whoever sits here: derived from the person, the machine and the project.
 
 use althing_dialects::frugal::haid::Haid;
+use althing_kernel::{AgentName, Rule};
+use std::path::Path;
 use std::process::{Command, Stdio};
 
-use crate::app::Project;
 use crate::error::Error;
 
 /// The HAID of this person on this machine in this project.
-pub(crate) fn own_haid(project: &Project) -> Result<Haid, Error> {
-    let root = project.root();
+pub(crate) fn own_haid(root: &Path) -> Result<Haid, Error> {
     let root = root.canonicalize().unwrap_or_else(|_| root.to_owned());
     let repo = root.to_str().ok_or_else(|| {
         Error::usage("the name of the project's folder is not UTF-8 text; no HAID follows from it")
     })?;
-    Ok(Haid::derive(&human(project), &machine(), repo))
+    Ok(Haid::derive(&human(&root), &machine(), repo))
+}
+
+/// The name of a HAID as an agent.
+pub(crate) fn agent_name(haid: &Haid) -> Result<AgentName, Error> {
+    AgentName::new(&haid.agent_name())
+        .map_err(|error| Error::misuse(Rule::Limits, error.to_string()))
 }
 
 /// The person: as git knows them, otherwise as the system does.
-fn human(project: &Project) -> String {
-    let mail = said(
-        Command::new("git").args(["config", "--get", "user.email"]).current_dir(project.root()),
-    );
+fn human(root: &Path) -> String {
+    let mail = said(Command::new("git").args(["config", "--get", "user.email"]).current_dir(root));
     let name = mail.as_deref().and_then(|mail| mail.split('@').next()).map(str::to_owned);
     let variable = |name: &str| std::env::var(name).ok().filter(|value| !value.is_empty());
     name.filter(|name| !name.is_empty())
