@@ -53,8 +53,8 @@ impl Place {
         command.current_dir(self.project.path()).args(args).env("ALTHING_AGENT", "bob");
         let output = command.output().unwrap();
         assert!(!output.status.success(), "{tool} {args:?}: {output:?}");
-        let said = [output.stdout, output.stderr].concat();
-        assert!(!String::from_utf8_lossy(&said).contains("AKIA"), "{tool} {args:?}");
+        let words = [output.stdout, output.stderr].concat();
+        assert!(!String::from_utf8_lossy(&words).contains("AKIA"), "{tool} {args:?}");
     }
 
     /// Tries every door, and expects one refusal of this command, with this rule and kind, in bob's
@@ -91,28 +91,35 @@ impl Place {
     }
 
     /// The doors through which surfaces are claimed, each with the same words said.
-    fn claiming(&self, said: &'static str) -> Vec<Door<'_>> {
-        let asked = json!({ "surfaces": ["src"], "purpose": said }).to_string();
+    fn claiming(&self, words: &'static str) -> Vec<Door<'_>> {
+        let asked = json!({ "surfaces": ["src"], "purpose": words }).to_string();
         vec![
-            ("althing claim", Box::new(move || self.althing(&["claim", "src", "--purpose", said]))),
+            (
+                "althing claim",
+                Box::new(move || self.althing(&["claim", "src", "--purpose", words])),
+            ),
             ("do lease.open", Box::new(move || self.althing(&["do", "lease.open", &asked]))),
             (
                 "make_claim",
                 Box::new(move || {
-                    self.host("frugal", "make_claim", json!({ "surfaces": ["src"], "task": said }));
+                    self.host(
+                        "frugal",
+                        "make_claim",
+                        json!({ "surfaces": ["src"], "task": words }),
+                    );
                 }),
             ),
             (
                 "bclaw_create claim",
                 Box::new(move || {
-                    let data = json!({ "scope": "src", "text": said });
+                    let data = json!({ "scope": "src", "text": words });
                     self.host("memory", "bclaw_create", json!({ "entity": "claim", "data": data }));
                 }),
             ),
             (
                 "heimdall-claim",
                 Box::new(move || {
-                    self.heimdall("heimdall-claim", &["claim", "src", "--task", said]);
+                    self.heimdall("heimdall-claim", &["claim", "src", "--task", words]);
                 }),
             ),
         ]
@@ -244,8 +251,8 @@ const TOKEN: &str = "ghp_abcdefghijklmnopqrstuvwxyz0123456789";
 #[test]
 fn a_secret_in_a_name_is_not_repeated() {
     let place = Place::of(Sandbox::new());
-    let hidden = |said: &str, what: &dyn std::fmt::Debug| {
-        assert!(!said.to_lowercase().contains("ghp_abc"), "{what:?}: {said}");
+    let hidden = |words: &str, what: &dyn std::fmt::Debug| {
+        assert!(!words.to_lowercase().contains("ghp_abc"), "{what:?}: {words}");
     };
     for args in [
         &["release", TOKEN][..],
@@ -276,8 +283,8 @@ fn a_secret_in_a_name_is_not_repeated() {
         let mut command = Command::new(place.bin.path().join(tool));
         let output = command.current_dir(place.project.path()).args(args).output().unwrap();
         assert!(!output.status.success(), "{tool} {args:?}: {output:?}");
-        let said = [output.stdout, output.stderr].concat();
-        hidden(&String::from_utf8_lossy(&said), &tool);
+        let words = [output.stdout, output.stderr].concat();
+        hidden(&String::from_utf8_lossy(&words), &tool);
     }
     let mut host = Host::silent(&place.project, &["--dialect", "all"]);
     host.introduce(TOKEN, "2025-11-25");
@@ -292,8 +299,8 @@ fn a_secret_in_a_name_is_not_repeated() {
         ("bclaw_coordinate", offer),
         ("make_claim", json!({ "surfaces": ["z"], "task": "t", "client_identity": TOKEN })),
     ] {
-        let (told, error) = host.failed(tool, args);
-        hidden(&format!("{told}{error}"), &tool);
+        let (shown, error) = host.failed(tool, args);
+        hidden(&format!("{shown}{error}"), &tool);
     }
     let asked = json!({ "surfaces": ["z"], "task": "t", "client_identity": TOKEN });
     let (_, error) = host.failed("make_claim", asked);

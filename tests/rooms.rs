@@ -147,7 +147,7 @@ const ALTHING: &[&str] = &[
 ];
 
 /// The rooms that hold rooms.
-const FLOORS: &[(&str, &[&str])] =
+const NESTED: &[(&str, &[&str])] =
     &[("kernel", &["model", "rules"]), ("dialects", &["frugal", "memory"])];
 
 fn source(name: &str) -> PathBuf {
@@ -170,13 +170,13 @@ fn files(folder: &Path) -> Vec<PathBuf> {
 /// The rooms of a crate in order, and those that hold rooms.
 struct Crate {
     rooms: &'static [&'static str],
-    floors: &'static [&'static str],
+    nests: &'static [&'static str],
 }
 
 impl Crate {
     fn new(name: &'static str, rooms: &'static [&'static str]) -> Self {
-        let floors = FLOORS.iter().find(|(own, _)| *own == name);
-        Crate { rooms, floors: floors.map_or(&[], |(_, floors)| *floors) }
+        let nests = NESTED.iter().find(|(own, _)| *own == name);
+        Crate { rooms, nests: nests.map_or(&[], |(_, nests)| *nests) }
     }
 
     /// The room that a path of modules leads to; none for a name that the crate's root exports
@@ -184,16 +184,16 @@ impl Crate {
     fn room(&self, segments: &[String]) -> Option<String> {
         let first = segments.first()?;
         let name = match segments.get(1) {
-            Some(second) if self.floors.contains(&first.as_str()) => format!("{first}/{second}"),
+            Some(second) if self.nests.contains(&first.as_str()) => format!("{first}/{second}"),
             _ => first.clone(),
         };
         self.rooms.contains(&name.as_str()).then_some(name)
     }
 
     /// Whether a path names something that a room with rooms declares itself, such as a constant.
-    fn is_of_floor(&self, segments: &[String]) -> bool {
+    fn is_of_nest(&self, segments: &[String]) -> bool {
         let is_type = |name: &String| name.starts_with(|c: char| c.is_ascii_uppercase());
-        segments.first().is_some_and(|first| self.floors.contains(&first.as_str()))
+        segments.first().is_some_and(|first| self.nests.contains(&first.as_str()))
             && segments.get(1).is_none_or(is_type)
     }
 
@@ -260,14 +260,14 @@ fn check(name: &'static str, rooms: &'static [&'static str]) {
             module.pop();
         }
         let parts: Vec<String> = module.iter().map(|part| (*part).to_owned()).collect();
-        if parts.len() == 1 && own_crate.floors.contains(&module[0]) {
+        if parts.len() == 1 && own_crate.nests.contains(&module[0]) {
             continue;
         }
         let own = own_crate.room(&parts);
         let own = own.unwrap_or_else(|| panic!("{name}: {} is in no room", path.display()));
         let text = std::fs::read_to_string(&path).unwrap();
         for segments in imports(&path, &module, &text) {
-            if own_crate.is_of_floor(&segments) {
+            if own_crate.is_of_nest(&segments) {
                 continue;
             }
             // A name by which the root exports a module again would hide the room it lies in.

@@ -386,14 +386,14 @@ impl CommandContext<'_> {
 impl CommandContext<'_> {
     /// The workspace named with `--workspace`.
     pub(crate) fn acting_in(&self) -> Result<Option<WorkspaceId>, Error> {
-        let said = self.project.settings.workspace.value.as_deref();
-        said.map(|text| self.workspace(text)).transpose()
+        let named = self.project.settings.workspace.value.as_deref();
+        named.map(|text| self.workspace(text)).transpose()
     }
 
     /// The workspace to act in: the one named with `--workspace`, the only one of the agent, or the root.
     pub(crate) fn own(&self) -> Result<WorkspaceId, Error> {
-        if let Some(said) = self.acting_in()? {
-            return Ok(said);
+        if let Some(named) = self.acting_in()? {
+            return Ok(named);
         }
         match self.viewer() {
             None | Some(Principal::User(_) | Principal::System) => self.workspace(ROOT),

@@ -3,7 +3,7 @@
 use althing_kernel::admission::Standing;
 use althing_kernel::blackboard::Label;
 use althing_kernel::event::{
-    AdminEvent, AgentEvent, CommonsEvent, EventRoom, HighwayEvent, LeaseEvent, MemoryEvent,
+    AdminEvent, AgentEvent, ApprovalEvent, BlackboardEvent, EventRoom, LeaseEvent, MemoryEvent,
     MessageEvent, PlanEvent, UserEvent, WorkspaceEvent,
 };
 use althing_kernel::integration::Mode;
@@ -27,12 +27,12 @@ fn summarize(event: &Event) -> String {
         EventRoom::Agent(event) => of_agents(event),
         EventRoom::User(event) => of_people(event),
         EventRoom::Lease(event) => of_leases(event),
-        EventRoom::Commons(event) => of_blackboard(event),
+        EventRoom::Blackboard(event) => of_blackboard(event),
         EventRoom::Memory(event) => of_memory(event),
         EventRoom::Workspace(event) => of_workspaces(event),
         EventRoom::Message(event) => of_messages(event),
         EventRoom::Plan(event) => of_plans(event),
-        EventRoom::Highway(event) => of_approvals(event),
+        EventRoom::Approval(event) => of_approvals(event),
     }
 }
 
@@ -87,9 +87,9 @@ fn of_agents(event: AgentEvent<'_>) -> String {
             format!("{} with key {}", body.agent, body.key.short())
         }
         AgentEvent::AgentDescribed(body) => {
-            let said = [&body.role, &body.human, &body.tool, &body.tool_version];
-            let said: Vec<&str> = said.into_iter().flatten().map(Label::as_str).collect();
-            format!("{}: {}", body.agent, said.join(", "))
+            let about = [&body.role, &body.human, &body.tool, &body.tool_version];
+            let about: Vec<&str> = about.into_iter().flatten().map(Label::as_str).collect();
+            format!("{}: {}", body.agent, about.join(", "))
         }
         AgentEvent::AgentHeartbeat(body) => body.agent.to_string(),
         AgentEvent::AgentRevoked(body) | AgentEvent::AgentReinstated(body) => {
@@ -161,20 +161,20 @@ fn of_leases(event: LeaseEvent<'_>) -> String {
 }
 
 /// The blackboard that everybody shares.
-fn of_blackboard(event: CommonsEvent<'_>) -> String {
+fn of_blackboard(event: BlackboardEvent<'_>) -> String {
     match event {
-        CommonsEvent::SymbolSet(body) => format!("{} = {}", body.id, body.value),
-        CommonsEvent::FactSet(body) => format!("{} = {}", body.key, body.value),
-        CommonsEvent::FactDeleted(body) => body.key.to_string(),
-        CommonsEvent::CapsuleWritten(body) => format!("{}: {}", body.id, body.what),
-        CommonsEvent::DecisionAppended(body) => format!("{}: {}", body.title, body.body),
-        CommonsEvent::DisputeRaised(body) => format!("{}: {}", body.id, body.title),
-        CommonsEvent::LedgerLogged(body) => {
+        BlackboardEvent::SymbolSet(body) => format!("{} = {}", body.id, body.value),
+        BlackboardEvent::FactSet(body) => format!("{} = {}", body.key, body.value),
+        BlackboardEvent::FactDeleted(body) => body.key.to_string(),
+        BlackboardEvent::CapsuleWritten(body) => format!("{}: {}", body.id, body.what),
+        BlackboardEvent::DecisionAppended(body) => format!("{}: {}", body.title, body.body),
+        BlackboardEvent::DisputeRaised(body) => format!("{}: {}", body.id, body.title),
+        BlackboardEvent::LedgerLogged(body) => {
             let by = body.tokenizer.as_ref().map_or("reported", |own| own.as_str());
             format!("{}/{}={} ({by})", body.role, body.kind, body.tokens.get())
         }
-        CommonsEvent::LedgerBaselined(body) => format!("{}={}", body.role, body.tokens.get()),
-        CommonsEvent::MessageNoted(body) => {
+        BlackboardEvent::LedgerBaselined(body) => format!("{}={}", body.role, body.tokens.get()),
+        BlackboardEvent::MessageNoted(body) => {
             let which = body.msg_id.as_ref().map_or("?", |own| own.as_str());
             format!("{} {which}", body.outcome.as_str())
         }
@@ -403,35 +403,37 @@ fn of_plans(event: PlanEvent<'_>) -> String {
 }
 
 /// Gates, escalations and what people inject.
-fn of_approvals(event: HighwayEvent<'_>) -> String {
+fn of_approvals(event: ApprovalEvent<'_>) -> String {
     match event {
-        HighwayEvent::HighwayConfigured(body) => match body.highway.name() {
+        ApprovalEvent::HighwayConfigured(body) => match body.highway.name() {
             Some(preset) => preset.as_str().to_owned(),
             None => {
                 body.highway.gates.iter().map(|gate| gate.as_str()).collect::<Vec<_>>().join(" ")
             }
         },
-        HighwayEvent::GateTriggered(body) => {
+        ApprovalEvent::GateTriggered(body) => {
             format!("{} before {}  {}", body.gate_type, body.subject, body.gate_id)
         }
-        HighwayEvent::GateResolved(body) => {
+        ApprovalEvent::GateResolved(body) => {
             let why = why(body.reason.as_ref());
             format!("{} {} by {}{why}", body.gate_type, word(&body.action), body.actor)
         }
-        HighwayEvent::GateTimeout(body) => {
+        ApprovalEvent::GateTimeout(body) => {
             format!("{} after {}", word(&body.fallback_action), show_secs(body.elapsed.secs()))
         }
-        HighwayEvent::GateReentryBlocked(body) => format!("{} {}", body.gate_type, body.subject_id),
-        HighwayEvent::HumanInjection(body) => {
+        ApprovalEvent::GateReentryBlocked(body) => {
+            format!("{} {}", body.gate_type, body.subject_id)
+        }
+        ApprovalEvent::HumanInjection(body) => {
             let reason = body.reason.as_ref().map(word);
             let why = why(reason.as_ref());
             format!("{} to {} by {} is {}{why}", body.kind, body.to, body.actor, word(&body.status))
         }
-        HighwayEvent::EscalationReceived(body) => format!("{}: {}", body.workspace, body.reason),
-        HighwayEvent::EscalationResolved(body) => {
+        ApprovalEvent::EscalationReceived(body) => format!("{}: {}", body.workspace, body.reason),
+        ApprovalEvent::EscalationResolved(body) => {
             format!("{} by {}", word(&body.response_type), body.actor)
         }
-        HighwayEvent::EscalationTimeout(body) => word(&body.fallback_action),
+        ApprovalEvent::EscalationTimeout(body) => word(&body.fallback_action),
     }
 }
 

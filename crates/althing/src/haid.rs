@@ -24,7 +24,8 @@ pub(crate) fn agent_name(haid: &Haid) -> Result<AgentName, Error> {
 
 /// The person: as git knows them, otherwise as the system does.
 fn human(root: &Path) -> String {
-    let mail = said(Command::new("git").args(["config", "--get", "user.email"]).current_dir(root));
+    let mail =
+        output_of(Command::new("git").args(["config", "--get", "user.email"]).current_dir(root));
     let name = mail.as_deref().and_then(|mail| mail.split('@').next()).map(str::to_owned);
     let variable = |name: &str| std::env::var(name).ok().filter(|value| !value.is_empty());
     name.filter(|name| !name.is_empty())
@@ -36,7 +37,7 @@ fn human(root: &Path) -> String {
 /// The machine's short name. A name of digits and dots is an address and says nothing.
 fn machine() -> String {
     let file = std::fs::read_to_string("/proc/sys/kernel/hostname").ok();
-    let name = file.or_else(|| said(&mut Command::new("hostname"))).unwrap_or_default();
+    let name = file.or_else(|| output_of(&mut Command::new("hostname"))).unwrap_or_default();
     let name = name.trim();
     let is_address = name.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.');
     if is_address {
@@ -46,7 +47,7 @@ fn machine() -> String {
     }
 }
 
-fn said(command: &mut Command) -> Option<String> {
+fn output_of(command: &mut Command) -> Option<String> {
     let output = command.stdin(Stdio::null()).stderr(Stdio::null()).output().ok()?;
     let text = String::from_utf8(output.stdout).ok()?;
     let text = text.trim();

@@ -1,6 +1,7 @@
 //! The commands, one file each or one per family.
 
 mod agents;
+mod approvals;
 mod backup;
 mod blobs;
 mod checkpoints;
@@ -18,7 +19,6 @@ mod frugal;
 mod gate_sheet;
 mod gates;
 mod groups;
-mod highway;
 mod history;
 mod holding;
 mod init;
@@ -186,9 +186,9 @@ fn perform(app: &App, command: Command) -> Result<Outcome, Error> {
         Command::Group(args) => groups::run(app, args.command),
         Command::Right(args) => rights::run(app, args.command),
         Command::Gate(args) => return gates::run(app, args.command),
-        Command::Inject(args) => highway::inject(app, args),
-        Command::Escalations(args) => highway::escalations(app, args),
-        Command::Highway(args) => highway::highway(app, args.command),
+        Command::Inject(args) => approvals::inject(app, args),
+        Command::Escalations(args) => approvals::escalations(app, args),
+        Command::Highway(args) => approvals::highway(app, args.command),
         Command::Symbol(args) => frugal::symbol(app, &args.command),
         Command::Fact(args) => frugal::fact(app, &args.command),
         Command::Capsule(args) => frugal::capsule(app, &args.command),

@@ -6,7 +6,7 @@ use althing_engine::{Client, Signing};
 use althing_kernel::agent::OfAgent;
 use althing_kernel::blackboard::ledger::By;
 use althing_kernel::blackboard::view::{
-    CapsuleView, CommonsAnswer, Delta, DeltaView, DepsView, FactView, HydratedView, OfFact,
+    BlackboardAnswer, CapsuleView, Delta, DeltaView, DepsView, FactView, HydratedView, OfFact,
     OfHandle, OfHandles, OfSymbol, OfValue, Report, ReportView, SymbolView,
 };
 use althing_kernel::blackboard::{Handle, Label};
@@ -22,7 +22,7 @@ use crate::typed::text;
 macro_rules! shared {
     ($context:expr, $query:expr, $variant:ident) => {
         match $context.request.look_up(&$query)? {
-            Some(Answer::Commons(CommonsAnswer::$variant(found))) => Ok(Some(found)),
+            Some(Answer::Blackboard(BlackboardAnswer::$variant(found))) => Ok(Some(found)),
             Some(other) => Err(Error::unexpected(&other)),
             None => Ok(None),
         }

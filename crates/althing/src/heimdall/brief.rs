@@ -73,10 +73,10 @@ fn read(args: &mut Args) -> Result<Given, Stop> {
             other => return Err(unexpected(other)),
         }
     }
-    let said = |text: Option<String>| text.filter(|text| !text.is_empty());
-    given.task = said(given.task);
-    given.spec = said(given.spec);
-    given.invariants = said(given.invariants);
+    let not_empty = |text: Option<String>| text.filter(|text| !text.is_empty());
+    given.task = not_empty(given.task);
+    given.spec = not_empty(given.spec);
+    given.invariants = not_empty(given.invariants);
     Ok(given)
 }
 

@@ -191,7 +191,8 @@ struct Entry {
 }
 
 fn shown(haid: &Haid, agent: &AgentView) -> Entry {
-    let text = |said: &Option<Label>, or: &str| said.as_ref().map_or(or, Label::as_str).to_owned();
+    let text =
+        |label: &Option<Label>, or: &str| label.as_ref().map_or(or, Label::as_str).to_owned();
     Entry {
         human: text(&agent.human, haid.human()),
         role: text(&agent.role, haid.role().unwrap_or("orchestrator")),

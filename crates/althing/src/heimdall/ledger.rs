@@ -84,9 +84,9 @@ fn log(mut args: Args) -> Result<String, Stop> {
     if tokens.is_some() && counted.is_some() {
         return Err(Stop::usage("give --tokens, or something to count, not both"));
     }
-    let said = |name: &str| given.get(name).filter(|text| !text.is_empty());
+    let value = |name: &str| given.get(name).filter(|text| !text.is_empty());
     let (Some(role), Some(kind), Some(number)) =
-        (said("--role"), said("--kind"), tokens.or(counted))
+        (value("--role"), value("--kind"), tokens.or(counted))
     else {
         return Err(Stop::usage("log needs --role, --kind and --tokens (or --file, or --text)"));
     };

@@ -70,11 +70,11 @@ impl Transaction<'_> {
                 attempt::open::abandon(self, before)?;
                 Ok(reply)
             }
-            Err(halt) => {
+            Err(error) => {
                 self.released = false;
                 self.go_back_to(before)?;
                 self.cause = None;
-                Err(self.record_refusal(caller, command, halt)?)
+                Err(self.record_refusal(caller, command, error)?)
             }
         };
         let settled = self.settle(state.as_ref(), first)?;
@@ -114,13 +114,13 @@ impl Transaction<'_> {
             CommandRoom::Session(_)
             | CommandRoom::User(_)
             | CommandRoom::Agent(_)
-            | CommandRoom::Commons(_)
+            | CommandRoom::Blackboard(_)
             | CommandRoom::Memory(_)
             | CommandRoom::Work(_)
             | CommandRoom::Workspace(_)
             | CommandRoom::Message(_)
             | CommandRoom::Plan(_)
-            | CommandRoom::Highway(_)
+            | CommandRoom::Approval(_)
             | CommandRoom::Refusal(_)
             | CommandRoom::Right(_)
             | CommandRoom::Runtime(_) => Ok(()),

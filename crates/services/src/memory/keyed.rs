@@ -27,7 +27,7 @@ impl Verbs<'_> {
         }
         let key = key_of(kind, &fields)?;
         let present = self.present()?;
-        let same = |own: &&Record| own.text == text && fields.is_said_by(&own.fields);
+        let same = |own: &&Record| own.text == text && fields.is_part_of(&own.fields);
         let known = present.state.memory().with_key(kind, key.as_str()).map(AsRef::as_ref);
         // A request that is repeated changes nothing.
         if let (Some(own), Some(_)) = (known.filter(same), &args.request_id) {

@@ -14,7 +14,7 @@ pub mod sqlite;
 
 use std::time::Duration;
 
-use althing_kernel::archive::Floor;
+use althing_kernel::archive::ReplayBase;
 
 use crate::archive::ArchiveRecord;
 use crate::commit::Commit;
@@ -73,7 +73,7 @@ pub trait LogReader: Send {
     }
 
     /// The base that replay begins with, if earlier entries cannot be read any more.
-    fn floor(&mut self) -> Result<Option<Floor>, LogError> {
+    fn replay_base(&mut self) -> Result<Option<ReplayBase>, LogError> {
         Ok(None)
     }
 

@@ -104,7 +104,7 @@ pub(crate) fn capsule(app: &App, command: &CapsuleCommand) -> Result<(), Error> 
     let context = CommandContext::open_to_look_up(app)?;
     match command {
         CapsuleCommand::Write(args) => {
-            let field = |said: &Option<String>| said.as_deref().map(text).transpose();
+            let field = |given: &Option<String>| given.as_deref().map(text).transpose();
             let write = Write {
                 decision: field(&args.decision)?,
                 depends: handles(&args.depends)?,

@@ -173,7 +173,7 @@ fn log(app: &App, args: &TokensLog) -> Result<(), Error> {
         Some(text) => tokens::count(text),
         None => args.tokens.unwrap_or_default(),
     };
-    let optional = |said: &Option<String>| said.as_deref().map(label).transpose();
+    let optional = |given: &Option<String>| given.as_deref().map(label).transpose();
     let line = Log {
         agent: optional(&args.of_agent)?,
         msg_id: optional(&args.msg_id)?,

@@ -95,7 +95,7 @@ fn call(
         let way = memory::hint_for(verb, &failure);
         // Programs get ids as everywhere; labels are for people.
         let failure = with_label(failure).reworded(|message| {
-            if context.out().json { typed.named(message) } else { typed.said(message) }
+            if context.out().json { typed.named(message) } else { typed.readable(message) }
         });
         match way {
             Some(way) => failure.hint(typed.way_out(&way)),
@@ -113,14 +113,14 @@ fn with_label(failure: Error) -> Error {
 /// Arguments without what was not given.
 fn given(args: &Value) -> Value {
     let own = args.as_object().cloned().unwrap_or_default();
-    let is_said = |(name, value): &(String, Value)| match value {
+    let is_given = |(name, value): &(String, Value)| match value {
         Value::Null => false,
         // The only switch that is on where nothing is said.
         Value::Bool(false) => name == "compact",
         Value::Array(list) => !list.is_empty(),
         _ => true,
     };
-    Value::Object(own.into_iter().filter(is_said).collect())
+    Value::Object(own.into_iter().filter(is_given).collect())
 }
 
 /// The entity that an id is of.

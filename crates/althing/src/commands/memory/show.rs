@@ -67,7 +67,7 @@ fn work(app: &App, typed: Sheet, answer: &Value) -> Result<(), Error> {
         app.out.line(format!("{id} holds {scope}, which ends {until}"))?;
     }
     for warning in list(answer, "warnings") {
-        let words = typed.said(warning.as_str().unwrap_or_default());
+        let words = typed.readable(warning.as_str().unwrap_or_default());
         app.out.wrapped(0, Tone::Warn, &format!("! {words}"))?;
     }
     section(app, "In the way", list(result, "claim_conflicts"), &CLAIM)?;
@@ -305,7 +305,7 @@ fn moved(app: &App, typed: Sheet, answer: &Value) -> Result<(), Error> {
 
 fn warnings(app: &App, typed: Sheet, answer: &Value) {
     for warning in list(answer, "warnings") {
-        app.out.note(format!("warning: {}", typed.said(warning.as_str().unwrap_or_default())));
+        app.out.note(format!("warning: {}", typed.readable(warning.as_str().unwrap_or_default())));
     }
 }
 

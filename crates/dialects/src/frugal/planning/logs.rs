@@ -2,7 +2,7 @@
 
 use althing_kernel::blackboard::message::{Note, Outcome};
 use althing_kernel::blackboard::{capsule, decision, ledger};
-use althing_kernel::event::{AgentEvent, CommonsEvent, EventRoom, LeaseEvent, MemoryEvent};
+use althing_kernel::event::{AgentEvent, BlackboardEvent, EventRoom, LeaseEvent, MemoryEvent};
 use althing_kernel::records::RecordId;
 use althing_kernel::text::Text;
 use althing_kernel::{Actor, Event, Principal, Stamped};
@@ -73,7 +73,7 @@ const LOOK_UPS: [(&str, &str); 8] = [
 pub fn is_look_up(line: &str) -> bool {
     let mut fields = line.split('\t').skip(1);
     let (actor, action) = (fields.next(), fields.next());
-    LOOK_UPS.iter().any(|(own, deed)| actor == Some(own) && action == Some(deed))
+    LOOK_UPS.iter().any(|(own, verb)| actor == Some(own) && action == Some(verb))
 }
 
 fn protocol(entry: &Stamped) -> Option<String> {
@@ -86,7 +86,7 @@ type Fields = (&'static str, &'static str, String);
 
 fn log_fields(entry: &Stamped) -> Option<Fields> {
     match entry.draft.event.room() {
-        EventRoom::Commons(event) => Some(of_blackboard(event)),
+        EventRoom::Blackboard(event) => Some(of_blackboard(event)),
         EventRoom::Memory(_) => remembered(entry).map(|own| ("decision", own.action, own.title)),
         EventRoom::Lease(event) => of_leases(entry, event),
         EventRoom::Agent(event) => of_agents(event),
@@ -95,30 +95,32 @@ fn log_fields(entry: &Stamped) -> Option<Fields> {
         | EventRoom::Workspace(_)
         | EventRoom::Message(_)
         | EventRoom::Plan(_)
-        | EventRoom::Highway(_) => None,
+        | EventRoom::Approval(_) => None,
     }
 }
 
-fn of_blackboard(event: CommonsEvent<'_>) -> Fields {
+fn of_blackboard(event: BlackboardEvent<'_>) -> Fields {
     match event {
-        CommonsEvent::SymbolSet(body) => ("resolve", "set", format!("{}={}", body.id, body.value)),
-        CommonsEvent::FactSet(body) => {
+        BlackboardEvent::SymbolSet(body) => {
+            ("resolve", "set", format!("{}={}", body.id, body.value))
+        }
+        BlackboardEvent::FactSet(body) => {
             ("blackboard", "set", format!("{}={}", body.key, body.value))
         }
-        CommonsEvent::FactDeleted(body) => ("blackboard", "del", body.key.to_string()),
-        CommonsEvent::CapsuleWritten(body) => ("capsule", "write", written(body)),
-        CommonsEvent::LedgerLogged(body) => {
+        BlackboardEvent::FactDeleted(body) => ("blackboard", "del", body.key.to_string()),
+        BlackboardEvent::CapsuleWritten(body) => ("capsule", "write", written(body)),
+        BlackboardEvent::LedgerLogged(body) => {
             ("ledger", "log", format!("{}/{}={}", body.role, body.kind, body.tokens.get()))
         }
-        CommonsEvent::LedgerBaselined(body) => {
+        BlackboardEvent::LedgerBaselined(body) => {
             ("ledger", "baseline", format!("{}={}", body.role, body.tokens.get()))
         }
-        CommonsEvent::MessageNoted(body) => {
+        BlackboardEvent::MessageNoted(body) => {
             let (action, detail) = noted(body);
             ("validate", action, detail)
         }
-        CommonsEvent::DecisionAppended(body) => ("decision", "append", body.title.to_string()),
-        CommonsEvent::DisputeRaised(body) => {
+        BlackboardEvent::DecisionAppended(body) => ("decision", "append", body.title.to_string()),
+        BlackboardEvent::DisputeRaised(body) => {
             ("conflict", "raise", format!("{} {}", body.id, body.title))
         }
     }

@@ -14,7 +14,7 @@ pub use records::{as_capsule, in_force};
 
 use althing_kernel::blackboard::Handle;
 use althing_kernel::blackboard::view::{CapsuleView, DisputeView};
-use althing_kernel::event::{AgentEvent, CommonsEvent, EventRoom, LeaseEvent};
+use althing_kernel::event::{AgentEvent, BlackboardEvent, EventRoom, LeaseEvent};
 use althing_kernel::lease::Lease;
 use althing_kernel::text::Text;
 use althing_kernel::{Event, LeaseId, Principal, State, Timestamp};
@@ -65,7 +65,7 @@ pub const FOLDERS: [&str; 4] = [CAPSULES, CLAIMS, CONFLICTS, COMPLETED];
 /// The file that an entry changes. `after` is the state after it, or later.
 pub fn touched(after: &State, event: &Event) -> Option<File> {
     match event.room() {
-        EventRoom::Commons(event) => of_blackboard(event),
+        EventRoom::Blackboard(event) => of_blackboard(event),
         EventRoom::Agent(event) => of_agents(event),
         EventRoom::Lease(event) => of_leases(after, event),
         EventRoom::Memory(event) => {
@@ -76,21 +76,21 @@ pub fn touched(after: &State, event: &Event) -> Option<File> {
         | EventRoom::Workspace(_)
         | EventRoom::Message(_)
         | EventRoom::Plan(_)
-        | EventRoom::Highway(_) => None,
+        | EventRoom::Approval(_) => None,
     }
 }
 
-fn of_blackboard(event: CommonsEvent<'_>) -> Option<File> {
+fn of_blackboard(event: BlackboardEvent<'_>) -> Option<File> {
     match event {
-        CommonsEvent::SymbolSet(_) => Some(File::Symbols),
-        CommonsEvent::FactSet(_) | CommonsEvent::FactDeleted(_) => Some(File::Facts),
-        CommonsEvent::LedgerBaselined(_) => Some(File::Baselines),
-        CommonsEvent::CapsuleWritten(body) => Some(File::Capsule(body.id.clone())),
-        CommonsEvent::DisputeRaised(body) => Some(File::Conflict(body.id.clone())),
+        BlackboardEvent::SymbolSet(_) => Some(File::Symbols),
+        BlackboardEvent::FactSet(_) | BlackboardEvent::FactDeleted(_) => Some(File::Facts),
+        BlackboardEvent::LedgerBaselined(_) => Some(File::Baselines),
+        BlackboardEvent::CapsuleWritten(body) => Some(File::Capsule(body.id.clone())),
+        BlackboardEvent::DisputeRaised(body) => Some(File::Conflict(body.id.clone())),
         // These stand in the logs.
-        CommonsEvent::DecisionAppended(_)
-        | CommonsEvent::LedgerLogged(_)
-        | CommonsEvent::MessageNoted(_) => None,
+        BlackboardEvent::DecisionAppended(_)
+        | BlackboardEvent::LedgerLogged(_)
+        | BlackboardEvent::MessageNoted(_) => None,
     }
 }
 
@@ -128,33 +128,33 @@ fn of_leases(after: &State, event: LeaseEvent<'_>) -> Option<File> {
 
 /// All files that there may be.
 pub fn all(state: &State) -> BTreeSet<File> {
-    let commons = state.commons();
+    let blackboard = state.blackboard();
     let fixed = [File::Symbols, File::Facts, File::Baselines, File::Agents, File::Invariants];
     fixed
         .into_iter()
-        .chain(commons.capsules().map(|own| File::Capsule(own.id)))
-        .chain(commons.disputes().into_iter().map(|own| File::Conflict(own.id)))
+        .chain(blackboard.capsules().map(|own| File::Capsule(own.id)))
+        .chain(blackboard.disputes().into_iter().map(|own| File::Conflict(own.id)))
         .chain(state.leases().map(|(_, lease)| File::Claim(lease.holder.clone())))
         .collect()
 }
 
 /// Path and content of a file. No content means that it should not exist.
 pub fn file(state: &State, file: &File) -> Option<(String, Option<String>)> {
-    let commons = state.commons();
+    let blackboard = state.blackboard();
     Some(match file {
         File::Symbols => {
-            let all = commons.symbols().map(|own| (own.id.to_string(), own.value.to_string()));
+            let all = blackboard.symbols().map(|own| (own.id.to_string(), own.value.to_string()));
             (
                 "protocol/symbols.json".to_owned(),
                 Some(json::strings(super::VERSION, "symbols", all)),
             )
         }
         File::Facts => {
-            let all = commons.facts().map(|own| (own.key.to_string(), own.value.to_string()));
+            let all = blackboard.facts().map(|own| (own.key.to_string(), own.value.to_string()));
             ("blackboard.json".to_owned(), Some(json::strings(super::VERSION, "facts", all)))
         }
         File::Baselines => {
-            let all = commons.baselines().into_iter();
+            let all = blackboard.baselines().into_iter();
             let all = all.map(|own| (own.role.to_string(), own.tokens.to_string()));
             let text = json::object(super::VERSION, "baselines", all);
             ("protocol/baselines.json".to_owned(), Some(text))
@@ -162,12 +162,12 @@ pub fn file(state: &State, file: &File) -> Option<(String, Option<String>)> {
         File::Agents => ("ledger/agents.json".to_owned(), Some(agents(state))),
         File::Invariants => (INVARIANTS.to_owned(), records::invariants(state)),
         File::Capsule(id) => {
-            let view = commons.hydrate(std::slice::from_ref(id)).capsules.pop()?;
+            let view = blackboard.hydrate(std::slice::from_ref(id)).capsules.pop()?;
             (capsule_path(id), Some(capsule_text(&view)))
         }
         File::Claim(holder) => (claim_path(holder), claim(state, holder).map(|own| own.text())),
         File::Conflict(id) => {
-            let view = commons.dispute(id)?;
+            let view = blackboard.dispute(id)?;
             (conflict_path(view.raised_at, id), Some(conflict(&view)))
         }
     })
@@ -181,7 +181,7 @@ pub fn capsule_path(id: &Handle) -> String {
 /// The text of a capsule's file.
 pub fn capsule_text(view: &CapsuleView) -> String {
     let depends: Vec<String> = view.depends.iter().map(ToString::to_string).collect();
-    capsule::render(&capsule::Said {
+    capsule::render(&capsule::CapsuleText {
         id: view.id.as_str(),
         depends: &depends,
         ts: &utc(view.written_at),
@@ -238,9 +238,9 @@ impl Claim {
 
 fn human(state: &State, who: &Principal) -> String {
     let Principal::Agent(name) = who else { return called(who) };
-    let said = state.agent(name).and_then(|agent| agent.about.human.as_ref());
+    let content = state.agent(name).and_then(|agent| agent.about.human.as_ref());
     let haid = || Haid::of_agent(name.as_str()).map(|haid| haid.human().to_owned());
-    said.map(ToString::to_string).or_else(haid).unwrap_or_else(|| name.to_string())
+    content.map(ToString::to_string).or_else(haid).unwrap_or_else(|| name.to_string())
 }
 
 fn agents(state: &State) -> String {
@@ -373,25 +373,25 @@ pub fn read_capsule(text: &str) -> Option<serde_json::Value> {
     let field = |name: &str| head.lines().find_map(|line| line.strip_prefix(name));
     let depends: Vec<&str> =
         field("depends:")?.split(',').map(str::trim).filter(|id| !id.is_empty()).collect();
-    let mut said = serde_json::json!({ "id": field("id:")?.trim(), "depends": depends });
+    let mut content = serde_json::json!({ "id": field("id:")?.trim(), "depends": depends });
     let mut current: Option<&str> = None;
     for line in body.trim_end_matches('\n').split('\n') {
         let begun =
             capsule::FIELDS.iter().find_map(|(mark, key)| Some((*key, line.strip_prefix(mark)?)));
         match (begun, current) {
-            (Some((key, text)), _) if said.get(key).is_none() => {
-                said[key] = text.into();
+            (Some((key, text)), _) if content.get(key).is_none() => {
+                content[key] = text.into();
                 current = Some(key);
             }
             // A value may have several lines.
             (_, Some(key)) => {
-                let before = said[key].as_str().unwrap_or_default();
-                said[key] = format!("{before}\n{}", capsule::unmarked(line)).into();
+                let before = content[key].as_str().unwrap_or_default();
+                content[key] = format!("{before}\n{}", capsule::unmarked(line)).into();
             }
             (_, None) => return None,
         }
     }
-    said.get("what").is_some().then_some(said)
+    content.get("what").is_some().then_some(content)
 }
 
 #[cfg(test)]
@@ -401,9 +401,14 @@ mod tests {
     #[test]
     fn any_capsule_is_read_back() {
         for what in ["x", "x\nGOTCHA: y", "x\n\\GOTCHA: y", "x\n\\\\WHAT:", "GOTCHA: x\n---\n\\y"] {
-            let said =
-                capsule::Said { id: "w1", ts: "t", what, gotcha: Some("g"), ..Default::default() };
-            let read = read_capsule(&capsule::render(&said)).unwrap();
+            let content = capsule::CapsuleText {
+                id: "w1",
+                ts: "t",
+                what,
+                gotcha: Some("g"),
+                ..Default::default()
+            };
+            let read = read_capsule(&capsule::render(&content)).unwrap();
             assert_eq!((read["what"].as_str(), read["gotcha"].as_str()), (Some(what), Some("g")));
         }
     }

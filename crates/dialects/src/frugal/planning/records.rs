@@ -10,7 +10,7 @@ use althing_kernel::text::Text;
 use std::fmt::Write as _;
 
 use super::{no_headings, one_line};
-use crate::frugal::capsule::{self, Said};
+use crate::frugal::capsule::{self, CapsuleText};
 use crate::frugal::haid::called;
 use crate::moment::utc;
 
@@ -93,5 +93,5 @@ pub fn as_capsule(record: &Record) -> String {
     };
     let ts = utc(record.updated_at);
     let place = place.as_deref();
-    capsule::render(&Said { id: &id, depends: &[], ts: &ts, what, place, decision, gotcha })
+    capsule::render(&CapsuleText { id: &id, depends: &[], ts: &ts, what, place, decision, gotcha })
 }

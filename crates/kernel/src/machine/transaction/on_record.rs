@@ -17,7 +17,7 @@ use crate::model::runs::envelope::deliver::Missing;
 use crate::model::runs::integrity::IntegrityViolation;
 use crate::model::runs::workspace::create;
 use crate::protocol::event::{
-    AgentEvent, Draft, Event, EventRoom, HighwayEvent, LeaseEvent, MessageEvent, PlanEvent,
+    AgentEvent, ApprovalEvent, Draft, Event, EventRoom, LeaseEvent, MessageEvent, PlanEvent,
     Stamped, WorkspaceEvent,
 };
 use crate::protocol::refusal::{Record, Refusal, Refused};
@@ -143,9 +143,9 @@ impl<'m> Transaction<'m> {
             _ => None,
         });
         if let Some(violation) = just_found {
-            let is_told = matches!(self.next_event(), Some(Event::SignalEmitted(body))
+            let is_signalled = matches!(self.next_event(), Some(Event::SignalEmitted(body))
                 if body.about == Some(AnyId::from(id)));
-            return Some((!is_told).then_some(violation));
+            return Some((!is_signalled).then_some(violation));
         }
         let is_rejected = matches!(self.next_event(), Some(Event::EnvelopeRejected(body))
             if body.envelope_id == *id && body.reason == RejectReason::IntegrityViolation);
@@ -287,10 +287,12 @@ fn each_new_id(event: &Event, each: &mut dyn FnMut(IdKind, &str)) {
         EventRoom::Workspace(event) => each_id_of_workspace(event, each),
         EventRoom::Message(event) => each_id_of_message(event, each),
         EventRoom::Plan(event) => each_id_of_plan(event, each),
-        EventRoom::Highway(event) => each_id_of_approval(event, each),
+        EventRoom::Approval(event) => each_id_of_approval(event, each),
         // Records number themselves; everything else is about things that are there.
-        EventRoom::Admin(_) | EventRoom::User(_) | EventRoom::Commons(_) | EventRoom::Memory(_) => {
-        }
+        EventRoom::Admin(_)
+        | EventRoom::User(_)
+        | EventRoom::Blackboard(_)
+        | EventRoom::Memory(_) => {}
     }
 }
 
@@ -395,8 +397,8 @@ fn each_id_of_plan(event: PlanEvent<'_>, each: &mut dyn FnMut(IdKind, &str)) {
     }
 }
 
-fn each_id_of_approval(event: HighwayEvent<'_>, each: &mut dyn FnMut(IdKind, &str)) {
-    use HighwayEvent as E;
+fn each_id_of_approval(event: ApprovalEvent<'_>, each: &mut dyn FnMut(IdKind, &str)) {
+    use ApprovalEvent as E;
     match event {
         E::HumanInjection(body) => each(IdKind::Envelope, body.envelope_id.as_str()),
         // A workspace that waits at a gate has its id already.

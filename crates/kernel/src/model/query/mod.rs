@@ -1,6 +1,6 @@
 //! Queries of the state, their arguments and their answers.
 
-pub(crate) mod highway;
+pub(crate) mod approvals;
 pub(crate) mod topology;
 pub(crate) mod work;
 
@@ -10,12 +10,12 @@ use serde::Serialize;
 
 use crate::model::identity::agent::{AgentView, OfAgent};
 use crate::model::knowledge::blackboard::view::{
-    CommonsAnswer, Delta, OfFact, OfHandle, OfHandles, OfSymbol, OfValue, Report,
+    BlackboardAnswer, Delta, OfFact, OfHandle, OfHandles, OfSymbol, OfValue, Report,
 };
 use crate::model::knowledge::records::view::{Changes, Find, MemoryAnswer, OfRecord};
 use crate::model::leasing::lease::surfaces::Surfaces;
 use crate::model::leasing::view::{Collision, LeaseView, SessionView};
-use crate::model::runs::approvals::view::{EscalationView, GateView, HighwayView};
+use crate::model::runs::approvals::view::{ApprovalsView, EscalationView, GateView};
 use crate::model::runs::checkpoint::CheckpointView;
 use crate::model::runs::envelope::view::EnvelopeView;
 use crate::model::runs::right::RightView;
@@ -27,9 +27,9 @@ use crate::values::principal::Principal;
 
 pub use crate::model::identity::user::view::UserView;
 pub use crate::model::identity::user::view::UserWork;
-pub use crate::model::query::highway::EscalationList;
-pub use crate::model::query::highway::GateList;
-pub use crate::model::query::highway::OfGate;
+pub use crate::model::query::approvals::EscalationList;
+pub use crate::model::query::approvals::GateList;
+pub use crate::model::query::approvals::OfGate;
 pub use crate::model::query::topology::Because;
 pub use crate::model::query::topology::RightList;
 pub use crate::model::query::topology::SightView;
@@ -277,13 +277,13 @@ pub enum Answer {
     /// The answer to `escalation.list`.
     Escalations(Vec<EscalationView>),
     /// The answer to `highway.get`.
-    Highway(Box<HighwayView>),
+    Approvals(Box<ApprovalsView>),
     /// The answer to `meter.get`.
     Meter(Box<MeterReport>),
     /// The answer to `agent.get`.
     Agent(Box<AgentView>),
     /// The answer to queries about the blackboard.
-    Commons(CommonsAnswer),
+    Blackboard(BlackboardAnswer),
     /// The answer to queries about records.
     Memory(MemoryAnswer),
     /// Nothing found, or nothing the viewer may see.

@@ -185,7 +185,7 @@ commands! {
                 "Let a revoked agent hold leases again (people and the coordinator only).";
         }
         #[doc = "The blackboard that everybody shares."]
-        Commons CommonsCommand {
+        Blackboard BlackboardCommand {
             SymbolSet "symbol.set" => symbol::Set,
                 "Set what a symbol stands for.";
             FactSet "fact.set" => fact::Set,
@@ -311,7 +311,7 @@ commands! {
                 "Resolve a conflict that stopped a merge.";
         }
         #[doc = "Gates, escalations and what people inject."]
-        Highway HighwayCommand {
+        Approval ApprovalCommand {
             HighwayConfigure "highway.configure" => approvals::Wish,
                 "Set what waits for people: gates, escalations, injection (people).";
             HighwayInject "highway.inject" => inject::Inject,

@@ -17,11 +17,11 @@ impl Command {
             | CommandRoom::Lease(_)
             | CommandRoom::User(_)
             | CommandRoom::Agent(_)
-            | CommandRoom::Commons(_)
+            | CommandRoom::Blackboard(_)
             | CommandRoom::Memory(_)
             | CommandRoom::Work(_)
             | CommandRoom::Message(_)
-            | CommandRoom::Highway(_)
+            | CommandRoom::Approval(_)
             | CommandRoom::Refusal(_)
             | CommandRoom::Right(_) => false,
         }

@@ -1,7 +1,7 @@
 //! Queries: read-only questions about the state, and who may see which answers.
 
+pub(crate) mod approvals;
 pub(crate) mod blackboard;
-pub(crate) mod highway;
 pub(crate) mod memory;
 pub(crate) mod topology;
 pub(crate) mod work;
@@ -45,7 +45,7 @@ pub fn answer_to(state: &State, now: Timestamp, query: &Query, viewer: Viewer<'_
         QueryRoom::Identity(query) => of_identity(state, now, query),
         QueryRoom::Run(query) => asked.of_run(query),
         QueryRoom::Approval(query) => asked.of_approvals(query),
-        QueryRoom::Blackboard(query) => blackboard::answer(state.commons(), query),
+        QueryRoom::Blackboard(query) => blackboard::answer(state.blackboard(), query),
         QueryRoom::Memory(query) => memory::answer(&asked.seen(), query),
     }
 }

@@ -3,7 +3,7 @@
 
 use crate::machine::state::State;
 use crate::model::runs::approvals::escalation::ResponseType;
-use crate::protocol::event::{Event, EventRoom, HighwayEvent, Stamped};
+use crate::protocol::event::{ApprovalEvent, Event, EventRoom, Stamped};
 use crate::registry::apply_error::ApplyError;
 use crate::rules::identity::user::standing;
 use crate::values::id::{EntryId, WorkspaceId};
@@ -16,11 +16,11 @@ pub use crate::model::runs::news::*;
 fn subject_of(event: &Event) -> Option<Text<128>> {
     let subject = match event.room() {
         EventRoom::User(event) => format!("user:{}", standing::outcome(event)?.0),
-        EventRoom::Highway(event) => of_approval(event)?,
+        EventRoom::Approval(event) => of_approval(event)?,
         EventRoom::Admin(_)
         | EventRoom::Agent(_)
         | EventRoom::Lease(_)
-        | EventRoom::Commons(_)
+        | EventRoom::Blackboard(_)
         | EventRoom::Memory(_)
         | EventRoom::Workspace(_)
         | EventRoom::Message(_)
@@ -31,20 +31,20 @@ fn subject_of(event: &Event) -> Option<Text<128>> {
 
 /// The subject of a decision about something that waited, or of an escalation that was delegated to
 /// the coordinator.
-fn of_approval(event: HighwayEvent<'_>) -> Option<String> {
+fn of_approval(event: ApprovalEvent<'_>) -> Option<String> {
     match event {
-        HighwayEvent::GateResolved(body) => Some(format!("gate:{}", body.gate_id)),
-        HighwayEvent::EscalationResolved(body) => {
+        ApprovalEvent::GateResolved(body) => Some(format!("gate:{}", body.gate_id)),
+        ApprovalEvent::EscalationResolved(body) => {
             let is_delegated = body.response_type == ResponseType::Delegation;
             is_delegated.then(|| format!("escalation:{}", body.signal_id))
         }
-        HighwayEvent::HighwayConfigured(_)
-        | HighwayEvent::GateTriggered(_)
-        | HighwayEvent::GateTimeout(_)
-        | HighwayEvent::GateReentryBlocked(_)
-        | HighwayEvent::HumanInjection(_)
-        | HighwayEvent::EscalationReceived(_)
-        | HighwayEvent::EscalationTimeout(_) => None,
+        ApprovalEvent::HighwayConfigured(_)
+        | ApprovalEvent::GateTriggered(_)
+        | ApprovalEvent::GateTimeout(_)
+        | ApprovalEvent::GateReentryBlocked(_)
+        | ApprovalEvent::HumanInjection(_)
+        | ApprovalEvent::EscalationReceived(_)
+        | ApprovalEvent::EscalationTimeout(_) => None,
     }
 }
 

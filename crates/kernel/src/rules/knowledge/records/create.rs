@@ -74,8 +74,8 @@ pub(crate) fn plan(state: &State, who: &Principal, asked: &Create) -> Result<Cre
     let own = Provenance::of(who).kind;
     if matches!(provenance.kind, Origin::Agent | Origin::Human) && provenance.kind != own {
         let message = format!("{who} cannot give the origin {}", provenance.kind);
-        let ways = [own, Origin::Auto, Origin::Legacy].map(|kind| kind.to_string());
-        return Err(bad_field(message).allowing(ways));
+        let allowed = [own, Origin::Auto, Origin::Legacy].map(|kind| kind.to_string());
+        return Err(bad_field(message).allowing(allowed));
     }
     if provenance.confidence_percent.is_some_and(|percent| percent > 100) {
         return Err(bad_field("`confidence_percent` is 0 to 100"));

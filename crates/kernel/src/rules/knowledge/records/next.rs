@@ -200,8 +200,8 @@ fn obstacle(
 /// The reason why a blocked task cannot go on, as the end of a sentence.
 fn blocked_by(state: &State, plan: &Record) -> String {
     let attempt = state.memory.at_work_on(plan.id).find_map(|id| state.memory.record(id));
-    let said = attempt.and_then(|own| own.fields.resolved_reason.as_ref());
-    let why = said.or(plan.fields.resolved_reason.as_ref());
+    let reason = attempt.and_then(|own| own.fields.resolved_reason.as_ref());
+    let why = reason.or(plan.fields.resolved_reason.as_ref());
     why.map_or_else(String::new, |why| format!(": {}", why.as_str()))
 }
 

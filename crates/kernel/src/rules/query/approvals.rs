@@ -1,12 +1,12 @@
 //! Queries about gates and escalations.
 
 use crate::model::query::{Answer, ApprovalQuery, Everything};
-use crate::model::runs::approvals::view::{EscalationView, GateView, HighwayView};
+use crate::model::runs::approvals::view::{ApprovalsView, EscalationView, GateView};
 use crate::model::runs::workspace::Party;
 use crate::rules::query::work::{Asked, missing};
 use crate::values::id::GateId;
 
-pub(crate) use crate::model::query::highway::*;
+pub(crate) use crate::model::query::approvals::*;
 
 impl Asked<'_> {
     /// Answers a query about gates and escalations.
@@ -15,7 +15,7 @@ impl Asked<'_> {
             ApprovalQuery::GateList(list) => Answer::Gates(self.gates(list)),
             ApprovalQuery::GateGet(of) => self.gate(&of.gate),
             ApprovalQuery::EscalationList(list) => Answer::Escalations(self.escalations(list)),
-            ApprovalQuery::HighwayGet(all) => self.highway(all),
+            ApprovalQuery::HighwayGet(all) => self.settings(all),
         }
     }
 
@@ -55,7 +55,7 @@ impl Asked<'_> {
         open
     }
 
-    pub(crate) fn highway(self, _: &Everything) -> Answer {
-        Answer::Highway(Box::new(HighwayView::of(self.state)))
+    pub(crate) fn settings(self, _: &Everything) -> Answer {
+        Answer::Approvals(Box::new(ApprovalsView::of(self.state)))
     }
 }
