@@ -141,6 +141,7 @@ const ALTHING: &[&str] = &[
     "event_summary",
     "drawing",
     "frugal",
+    "refusals",
     "heimdall",
     "commands",
     "hints",

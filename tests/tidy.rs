@@ -305,7 +305,7 @@ fn no_dispatch_has_a_catch_all_arm() {
         ("crates/kernel/src/rules/runs/news.rs", "of_approval"),
         ("crates/althing/src/commands/mod.rs", "is_list"),
         ("crates/althing/src/commands/mod.rs", "perform"),
-        ("crates/althing/src/commands/refusals.rs", "of"),
+        ("crates/althing/src/commands/refusals.rs", "operation"),
     ];
     let read = |path: &str| std::fs::read_to_string(root().join(path)).unwrap();
     for path in whole_files {

@@ -25,6 +25,7 @@ mod output;
 mod place;
 mod planning;
 mod progress;
+mod refusals;
 mod screen;
 mod settings;
 mod span;

@@ -57,7 +57,6 @@ use crate::cli::{
     UsersCommand, WorkspaceCommand,
 };
 use crate::error::Error;
-use refusals::Operation;
 
 /// How a command ended that did not fail as a whole.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -142,7 +141,7 @@ pub(crate) fn is_list(command: &Command) -> bool {
 
 /// Carries a command out. Its refusal is on record.
 pub(crate) fn run(app: &App, command: Command) -> Result<Outcome, Error> {
-    let operation = Operation::of(&command);
+    let operation = refusals::operation(&command);
     perform(app, command).map_err(|error| match operation {
         Some(operation) if error.is_unrecorded_refusal() => operation.on_record(app, error),
         _ => error,

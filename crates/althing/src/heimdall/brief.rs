@@ -108,7 +108,7 @@ fn make(context: &CommandContext<'_>, order: &Order, detail: &str) -> Result<Str
     }
     if let Some(id) = unknown.first() {
         let err = format!("error: no capsule: {id}\n");
-        return Err(Stop { out: brief.text, err, code: 1, help: false });
+        return Err(Stop { out: brief.text, err, code: 1, ..Stop::default() });
     }
     if !order.capsules.is_empty() {
         log::looked(context, "capsule", "hydrate", &order.capsules.join(" "));

@@ -129,7 +129,7 @@ fn hydrate(mut args: Args) -> Result<String, Stop> {
         [] => Ok(text),
         missing => {
             let err = lines(missing.iter().map(|id| format!("error: no capsule: {id}")));
-            Err(Stop { out: text, err, code: 1, help: false })
+            Err(Stop { out: text, err, code: 1, ..Stop::default() })
         }
     }
 }

@@ -61,9 +61,9 @@ pub(super) fn run(mut args: Args) -> Result<String, Stop> {
             args.end()?;
             let haid = given_or_set(&context, given)?;
             if entry(&context, &haid)?.is_none() {
-                return Err(Stop::error(2, format!("HAID not in registry: {haid}")));
+                return Err(not_registered(&context, &haid)?);
             }
-            let client = claim::client_of(&context, &haid, "agent.heartbeat")?;
+            let client = claim::client_of(&context, &haid)?;
             let beat = Command::AgentHeartbeat(Beat::default());
             order_as(&context, &client, beat).map_err(Error::from)?;
             Ok(format!("heartbeat bumped for {haid}\n"))
@@ -88,6 +88,18 @@ pub(super) fn run(mut args: Args) -> Result<String, Stop> {
         }
         _ => Err(unknown(first)),
     }
+}
+
+/// The refusal of a heartbeat of a HAID that is not registered.
+fn not_registered(context: &CommandContext<'_>, haid: &Haid) -> Result<Stop, Stop> {
+    let message = format!("HAID not in registry: {haid}");
+    let own = || Ok::<_, Error>(Principal::Agent(agent_name(&own_haid(context.project.root())?)?));
+    let caller = context.project.asker()?.map_or_else(own, Ok)?;
+    // A refusal on record in its own name would register it.
+    if caller == Principal::Agent(agent_name(haid)?) {
+        return Ok(Stop::error(2, message));
+    }
+    Ok(Stop::refused(2, Error::not_found(message)))
 }
 
 pub(super) fn parse(text: &str) -> Result<Haid, Stop> {
@@ -133,7 +145,7 @@ fn register(mut args: Args) -> Result<String, Stop> {
         tool: Some(label(haid.role().unwrap_or("unknown"))?),
         tool_version: Some(label("unknown")?),
     };
-    let client = claim::client_of(&context, &haid, "agent.register")?;
+    let client = claim::client_of(&context, &haid)?;
     order_as(&context, &client, Command::AgentRegister(about)).map_err(Error::from)?;
     Ok(format!("{haid}\n"))
 }
