@@ -15,6 +15,7 @@ pub mod memory;
 pub mod native;
 pub mod peers;
 pub mod project;
+mod search_cache;
 
 pub use context::{Caller, ProjectContext};
 pub use error::{Error, ErrorKind};

@@ -141,9 +141,9 @@ impl Git {
         if ran.status.success() {
             return Ok(ran.stdout);
         }
-        let said = String::from_utf8_lossy(&ran.stderr);
+        let complaint = String::from_utf8_lossy(&ran.stderr);
         let what = args.first().copied().unwrap_or_default();
-        Err(WorkshopError::new(format!("git {what}: {}", said.trim())))
+        Err(WorkshopError::new(format!("git {what}: {}", complaint.trim())))
     }
 
     fn line(

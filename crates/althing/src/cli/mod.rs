@@ -1,10 +1,10 @@
 //! The command line, as the parser sees it. Help texts are part of the interface.
 
+mod approvals;
 mod blobs;
 mod choices;
 mod ending;
 mod frugal;
-mod highway;
 mod lanes;
 mod mail;
 mod man;
@@ -22,16 +22,16 @@ mod trail;
 mod views;
 mod work;
 
+pub(crate) use approvals::{
+    EscalationArgs, EscalationCommand, GateAnswer, GateArgs, GateCommand, GateList, GateModify,
+    HighwayArgs, HighwayCommand, HighwaySet, InjectArgs, switch,
+};
 pub(crate) use blobs::{Blob, BlobCommand, BlobGet};
 pub(crate) use choices::REMEMBERED;
 pub(crate) use ending::{WorkspaceGrant, WorkspaceReparent, WorkspaceTerminate};
 pub(crate) use frugal::{
     BriefArgs, CapsuleArgs, CapsuleCommand, FactArgs, FactCommand, HaidArgs, ShimsArgs, SymbolArgs,
     SymbolCommand, TokensArgs, TokensBy, TokensCommand, TokensLog, ValidateArgs,
-};
-pub(crate) use highway::{
-    EscalationArgs, EscalationCommand, GateAnswer, GateArgs, GateCommand, GateList, GateModify,
-    HighwayArgs, HighwayCommand, HighwaySet, InjectArgs, switch,
 };
 pub(crate) use lanes::{
     Aim, DispatchIntent, LoopAct, MemoryCoordinate, MemoryDispatch, MemoryHarvest, MemoryLoop,
@@ -49,6 +49,7 @@ pub(crate) use memory::{
 };
 pub(crate) use native::{BlockedArgs, DoneArgs, NextArgs, PlanArgs};
 pub(crate) use people::{Users, UsersAdd, UsersCommand, WorkspaceTransfer};
+pub(crate) use read::bare;
 pub(crate) use rebuild::Rebuild;
 pub(crate) use recover::Recover;
 pub(crate) use resources::{

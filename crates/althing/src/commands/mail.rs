@@ -16,7 +16,7 @@ use althing_services::mail::{self, Address, Outgoing, TakenMail};
 use serde_json::json;
 use std::path::Path;
 
-use super::{gates, highway, meter};
+use super::{approvals, gates, meter};
 use crate::amounts;
 use crate::app::App;
 use crate::cli::{Inbox, Send, SignalArgs};
@@ -60,7 +60,7 @@ fn write(context: &CommandContext<'_>, args: &Send) -> Result<(), Error> {
         return Err(Error::usage(message).hint("Give its type, such as `--type query`."));
     }
     let text = match args.content.as_str() {
-        "-" => stdin_text(&context.app, "the message", TEXT_BYTES_MAX)?,
+        "-" => stdin_text(&context.app.globals, "the message", TEXT_BYTES_MAX)?,
         given => match given.strip_prefix('@') {
             Some(file) => read_file(Path::new(file))?,
             None => given.to_owned(),
@@ -374,8 +374,8 @@ fn print_signal(
         let words = format!("{} to {from} did not arrive: {why}", short(&envelope));
         return context.out().hanging(&format!("{at}  returned   {}", one_line(&words)));
     }
-    let said = format!("{}{reason}{near}{about}", notice.kind);
-    context.out().hanging(&format!("{at}  signal     from {from}  {}", one_line(&said)))
+    let emitted = format!("{}{reason}{near}{about}", notice.kind);
+    context.out().hanging(&format!("{at}  signal     from {from}  {}", one_line(&emitted)))
 }
 
 /// The message that a signal tells the end of: `failed` about an envelope comes from the runtime.
@@ -480,12 +480,12 @@ pub(crate) fn signal(app: &App, args: SignalArgs) -> Result<(), Error> {
     if context.out().json {
         return context.out().value(&reply);
     }
-    let Reply::Signal(said) = reply else { return Err(Error::unexpected(&reply)) };
-    if !said.effect && args.signal != SignalType::Escalation {
+    let Reply::Signal(emitted) = reply else { return Err(Error::unexpected(&reply)) };
+    if !emitted.effect && args.signal != SignalType::Escalation {
         context.out().note("the signal is on record; it changes nothing in this state");
     }
-    if said.status == Status::Integrating && said.effect {
-        let own = context.workspace_view(said.workspace.clone())?;
+    if emitted.status == Status::Integrating && emitted.effect {
+        let own = context.workspace_view(emitted.workspace.clone())?;
         if own.latest_final.is_none() {
             context
                 .out()
@@ -494,12 +494,12 @@ pub(crate) fn signal(app: &App, args: SignalArgs) -> Result<(), Error> {
     }
     context.out().line(format!(
         "{} said {}; it is {}",
-        short(&said.workspace),
+        short(&emitted.workspace),
         args.signal,
-        said.status
+        emitted.status
     ))?;
     match args.signal {
-        SignalType::Escalation => highway::say_waiting(&context, &said.signal_id),
+        SignalType::Escalation => approvals::say_waiting(&context, &emitted.signal_id),
         _ => Ok(()),
     }
 }

@@ -3,7 +3,7 @@
 use althing_engine::Engine;
 use althing_kernel::Rule;
 use althing_kernel::records::vocabulary::Priority;
-use althing_services::native::{self, Checkpoint, Planned, Told, task_of};
+use althing_services::native::{self, Checkpoint, Planned, Worded, task_of};
 
 use super::tasks;
 use crate::app::App;
@@ -14,7 +14,7 @@ use crate::output::{Tone, one_line};
 use crate::surfaces;
 
 /// Prints an answer: its words, or all of it as JSON.
-fn tell(context: &CommandContext<'_>, answer: &impl Told) -> Result<(), Error> {
+fn print(context: &CommandContext<'_>, answer: &impl Worded) -> Result<(), Error> {
     if context.out().json {
         return context.out().value(answer);
     }
@@ -45,7 +45,7 @@ pub(crate) fn plan(app: &App, args: &PlanArgs) -> Result<(), Error> {
         }
         planned.push(Planned { after: after.clone(), priority, ..task });
     }
-    tell(&context, &native::plan(&context.request, &planned)?)
+    print(&context, &native::plan(&context.request, &planned)?)
 }
 
 /// Makes the folder a project if it is none yet.
@@ -67,17 +67,17 @@ fn set_up(app: &App) -> Result<(), Error> {
 pub(crate) fn next(app: &App, args: &NextArgs) -> Result<(), Error> {
     let context = CommandContext::open_as_own(app)?;
     let task = args.task.as_deref().map(task_of).transpose()?;
-    tell(&context, &native::next(&context.request, task)?)
+    print(&context, &native::next(&context.request, task)?)
 }
 
 pub(crate) fn done(app: &App, args: &DoneArgs) -> Result<(), Error> {
     let context = CommandContext::open_as_own(app)?;
-    tell(&context, &native::done(&context.request, args.text.as_deref())?)
+    print(&context, &native::done(&context.request, args.text.as_deref())?)
 }
 
 pub(crate) fn blocked(app: &App, args: &BlockedArgs) -> Result<(), Error> {
     let context = CommandContext::open_as_own(app)?;
-    tell(&context, &native::blocked(&context.request, &args.reason)?)
+    print(&context, &native::blocked(&context.request, &args.reason)?)
 }
 
 /// Records how far the task in hand is.
@@ -91,5 +91,5 @@ pub(crate) fn checkpoint(app: &App, note: CheckpointNote) -> Result<(), Error> {
         files: files.collect::<Result<_, _>>()?,
         is_final: note.is_final,
     };
-    tell(&context, &native::checkpoint(&context.request, &made)?)
+    print(&context, &native::checkpoint(&context.request, &made)?)
 }

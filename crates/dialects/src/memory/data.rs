@@ -12,7 +12,7 @@ use serde::Serialize;
 use serde_json::{Map, Value, json};
 
 use super::entity;
-use super::form::{self, Said};
+use super::form::{self, ParseError};
 use super::input::{effort, either, object, stated_fields, texts};
 use super::item::kernel_name;
 use super::moment;
@@ -166,7 +166,7 @@ fn text(given: &str) -> Result<Body, String> {
 fn tags(value: &Value) -> Result<Tags, String> {
     let list: Value = texts("tags", value)?.into();
     serde_json::from_value(list)
-        .map_err(|error| Said::read(&error.to_string()).about("tags", "a list of texts"))
+        .map_err(|error| ParseError::read(&error.to_string()).about("tags", "a list of texts"))
 }
 
 /// Reads fields that were checked one by one.
@@ -188,7 +188,9 @@ fn renamed(kind: Kind, data: &Map<String, Value>) -> Result<Map<String, Value>, 
             (Kind::Assignment | Kind::Loop | Kind::Sequence, "description") => "text",
             (Kind::Assignment, "claim_id") => "claim",
             (Kind::Decision, "outcome") => "status",
+            // Any other kind has this one alternative name.
             (_, "planId") => "plan_id",
+            // Any other name is the kernel's.
             (_, other) => other,
         };
         if let Some(before) = own.insert(name.to_owned(), value.clone()) {
@@ -204,6 +206,7 @@ fn shown(kind: Kind, name: &str) -> &str {
     match (kind, name) {
         (Kind::Candidate, "candidate_type") => "type",
         (Kind::Assignment, "claim") => "claim_id",
+        // Any other field has the kernel's name.
         _ => name,
     }
 }
@@ -231,7 +234,7 @@ fn field(kind: Kind, name: &str, value: &Value) -> Result<Value, String> {
     let read: Result<Fields, _> = serde_json::from_value(Value::Object(alone));
     read.map_err(|error| {
         let takes = form::words(&schema()["properties"][name]);
-        Said::read(&error.to_string()).about(shown(kind, name), &takes)
+        ParseError::read(&error.to_string()).about(shown(kind, name), &takes)
     })?;
     Ok(value)
 }
@@ -244,17 +247,17 @@ fn schema() -> Value {
 }
 
 fn translated(name: &str, value: &Value) -> Result<Value, String> {
-    let said = || value.as_str().unwrap_or_default();
+    let text = || value.as_str().unwrap_or_default();
     Ok(match name {
         "estimated_effort" | "actual_effort" => effort(name, value)?.into(),
         "expires_at" | "verified_at" => time(name, value)?,
         "related_paths" => paths(name, value)?,
         "depends_on" => texts(name, value)?.into(),
         "steps" => steps(value)?,
-        "claim" if value.is_string() => entity::id(Kind::Claim, said())?.number.into(),
-        "plan_id" => entity::id(Kind::Plan, said())?.to_string().into(),
-        "supersedes" | "merged_into" | "assignment_id" | "message_id" => record(name, said())?,
-        "agent" | "assignee" | "from" | "to" if value.is_string() => kernel_name(said()).into(),
+        "claim" if value.is_string() => entity::id(Kind::Claim, text())?.number.into(),
+        "plan_id" => entity::id(Kind::Plan, text())?.to_string().into(),
+        "supersedes" | "merged_into" | "assignment_id" | "message_id" => record(name, text())?,
+        "agent" | "assignee" | "from" | "to" if value.is_string() => kernel_name(text()).into(),
         "contract" => Value::Object(object(name, value)?),
         "review" => Value::Object(with_names(object(name, value)?)),
         "slots" => listed(name, value)?.into(),
@@ -317,8 +320,8 @@ fn listed(name: &str, value: &Value) -> Result<Vec<Value>, String> {
 /// Replaces the names of agents by the kernel's.
 fn with_names(mut own: Map<String, Value>) -> Map<String, Value> {
     for (name, value) in &mut own {
-        if let ("agent" | "assignee" | "reviewer", Some(said)) = (name.as_str(), value.as_str()) {
-            *value = kernel_name(said).into();
+        if let ("agent" | "assignee" | "reviewer", Some(text)) = (name.as_str(), value.as_str()) {
+            *value = kernel_name(text).into();
         }
     }
     own

@@ -124,7 +124,15 @@ fn own_keys(kind: Kind) -> &'static [&'static str] {
         Kind::Message => &["agent", "to"],
         Kind::Handoff => &["to"],
         Kind::Plan => &["assignee"],
-        _ => &[],
+        Kind::Constraint
+        | Kind::Decision
+        | Kind::Trap
+        | Kind::Candidate
+        | Kind::Sequence
+        | Kind::Loop
+        | Kind::Fact
+        | Kind::Symbol
+        | Kind::Capsule => &[],
     }
 }
 
@@ -151,9 +159,9 @@ impl Filter {
         for (key, value) in given.iter().filter(|(_, value)| !value.is_null()) {
             filter.take(kind, key, value)?;
         }
-        let said = |key: &str| given.get(key).and_then(Value::as_str);
+        let text = |key: &str| given.get(key).and_then(Value::as_str);
         if kind == Kind::Decision {
-            let status = either(("status", said("status")), ("outcome", said("outcome")))?;
+            let status = either(("status", text("status")), ("outcome", text("outcome")))?;
             filter.status = status.map(|status| entity::status(kind, status)).transpose()?;
         }
         Ok(filter)

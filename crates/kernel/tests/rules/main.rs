@@ -4,9 +4,9 @@
 mod archives;
 mod around;
 mod attempts;
+mod blackboard;
 mod canonical;
 mod checkpoints;
-mod commons;
 mod draws;
 mod ending;
 mod envelopes;

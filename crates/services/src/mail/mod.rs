@@ -7,7 +7,7 @@
 mod send;
 mod take;
 
-use althing_dialects::frugal::planning::called;
+use althing_dialects::frugal::haid::called;
 use althing_dialects::memory::item::brief;
 use althing_engine::Blobs;
 use althing_kernel::content::Blob;

@@ -319,8 +319,8 @@ pub struct Remove {
 /// Reads a word of a closed set that was given under this name, such as the kind of a loop. Dashes
 /// may stand for underscores.
 pub fn word<W: DeserializeOwned>(name: &str, text: &str) -> Result<W, Error> {
-    let said = text.trim().replace('-', "_");
-    W::deserialize(said.as_str().into_deserializer()).map_err(|error: WordError| {
+    let word = text.trim().replace('-', "_");
+    W::deserialize(word.as_str().into_deserializer()).map_err(|error: WordError| {
         let listed = match choices(&error.to_string()).as_slice() {
             [one, other] => format!("{one} or {other}"),
             more => format!("one of {}", more.join(", ")),

@@ -78,6 +78,7 @@ impl From<Error> for Skip {
         let code = match error.rule() {
             Rule::RecordOwner => "not_yours",
             Rule::LaneScope => "outside_scope",
+            // Any other rule has no name of its own in this dialect.
             _ => kind(&error),
         };
         failure(code, error.message())

@@ -27,7 +27,7 @@ impl Verbs<'_> {
         }
         let key = key_of(kind, &fields)?;
         let present = self.present()?;
-        let same = |own: &&Record| own.text == text && fields.is_said_by(&own.fields);
+        let same = |own: &&Record| own.text == text && fields.is_part_of(&own.fields);
         let known = present.state.memory().with_key(kind, key.as_str()).map(AsRef::as_ref);
         // A request that is repeated changes nothing.
         if let (Some(own), Some(_)) = (known.filter(same), &args.request_id) {
@@ -98,7 +98,7 @@ fn command(kind: Kind, key: &Label, text: &str, fields: &Fields) -> Result<Comma
     Ok(match kind {
         Kind::Fact => Command::FactSet(fact::Set { key: key.clone(), value: short(text)? }),
         Kind::Symbol => Command::SymbolSet(symbol::Set { id: key.clone(), value: short(text)? }),
-        _ => Command::CapsuleWrite(capsule::Write {
+        Kind::Capsule => Command::CapsuleWrite(capsule::Write {
             decision: fields.decision.clone(),
             depends: fields.depends.to_vec(),
             gotcha: fields.gotcha.clone(),
@@ -107,5 +107,16 @@ fn command(kind: Kind, key: &Label, text: &str, fields: &Fields) -> Result<Comma
             what: short(text)?,
             place: fields.place.clone(),
         }),
+        Kind::Constraint
+        | Kind::Decision
+        | Kind::Trap
+        | Kind::Plan
+        | Kind::Claim
+        | Kind::Handoff
+        | Kind::Candidate
+        | Kind::Assignment
+        | Kind::Message
+        | Kind::Sequence
+        | Kind::Loop => return Err(Error::defect(format!("{} {kind} has no key", kind.article()))),
     })
 }

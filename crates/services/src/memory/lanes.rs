@@ -4,7 +4,7 @@
 //! kernel says beforehand which lanes it would refuse; the others are offered with one command, so
 //! either all of them exist or none. When the agent accepts, the kernel transfers the lease to it.
 
-use althing_dialects::frugal::planning::called;
+use althing_dialects::frugal::haid::called;
 use althing_dialects::memory::entity;
 use althing_engine::screen::repeated;
 use althing_kernel::agent::Agent;
@@ -25,7 +25,7 @@ use super::args::{label, text};
 use super::claims;
 use super::hints::unknown;
 use super::obstacles::{Forecast, Obstacle};
-use super::request::said;
+use super::request::stated;
 use super::session::Present;
 use crate::error::Error;
 use crate::frugal;
@@ -85,7 +85,7 @@ impl Key {
     pub(super) fn new(id: Option<&str>, args: &impl Serialize) -> Result<Self, Error> {
         // Some hosts send an empty string for no id.
         let id = id.map(str::trim).filter(|id| !id.is_empty());
-        Ok(Key { id: id.map(str::to_owned), body: said(args)?.to_string() })
+        Ok(Key { id: id.map(str::to_owned), body: stated(args)?.to_string() })
     }
 
     /// The prefix of the ids of this request's commands.

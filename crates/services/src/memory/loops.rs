@@ -1,6 +1,6 @@
 //! `loop`: work in rounds. A loop has a phase, and slots for agents who take turns.
 
-use althing_dialects::frugal::planning::called;
+use althing_dialects::frugal::haid::called;
 use althing_dialects::memory::facade::Facade;
 use althing_dialects::memory::moment::utc;
 use althing_kernel::blackboard::Label;
@@ -274,6 +274,7 @@ impl Verbs<'_> {
                 let details = json!({ "actual": own.version });
                 error.with(details).with_code("version_conflict")
             }
+            // Any other rule has no code of its own in this dialect.
             _ => error,
         })?;
         let effects = match reply {

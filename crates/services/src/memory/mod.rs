@@ -27,7 +27,6 @@ mod progress;
 mod ranking;
 mod reading;
 mod request;
-mod search_cache;
 mod session;
 mod sweep;
 mod trail;
@@ -41,8 +40,6 @@ use althing_dialects::memory::item::with_haids;
 use althing_dialects::memory::words;
 use althing_kernel::{Principal, Rule, TaskId};
 use serde_json::{Map, Value};
-
-pub(crate) use search_cache::SearchCache;
 
 pub use request::Request;
 
@@ -350,19 +347,32 @@ pub fn kind(error: &Error) -> &'static str {
     if let Some(known) = CODES.iter().find(|known| error.code() == Some(**known)) {
         return known;
     }
-    match (error.kind(), error.rule()) {
-        (ErrorKind::Usage, _) => "validation_error",
-        (ErrorKind::NotFound, Rule::NoProject) => "session_error",
-        (ErrorKind::NotFound, _) => "not_found",
-        (ErrorKind::Collision, _) => "claim_conflict",
-        (ErrorKind::NotAuthentic, _) | (_, Rule::WhoAreYou) => "identity_error",
-        (_, Rule::HolderOnly | Rule::ForceNeedsRight | Rule::RecordOwner | Rule::TaskGoverned) => {
+    match error.kind() {
+        ErrorKind::Usage => "validation_error",
+        ErrorKind::NotFound if error.rule() == Rule::NoProject => "session_error",
+        ErrorKind::NotFound => "not_found",
+        ErrorKind::Collision => "claim_conflict",
+        ErrorKind::NotAuthentic => "identity_error",
+        ErrorKind::Refused
+        | ErrorKind::Unavailable
+        | ErrorKind::Unconfirmed
+        | ErrorKind::Integrity
+        | ErrorKind::Unmet
+        | ErrorKind::Defect => kind_by_rule(error.rule()),
+    }
+}
+
+fn kind_by_rule(rule: Rule) -> &'static str {
+    match rule {
+        Rule::WhoAreYou => "identity_error",
+        Rule::HolderOnly | Rule::ForceNeedsRight | Rule::RecordOwner | Rule::TaskGoverned => {
             "ownership_error"
         }
-        (_, Rule::RecordField | Rule::RecordLinks | Rule::NoSecrets) => "validation_error",
-        (_, Rule::RecordVersion) => "version_conflict",
-        (_, Rule::RequestOnce) => "idempotency_key_reused_with_different_body",
-        (_, Rule::AgentRevoked) => "trust_error",
+        Rule::RecordField | Rule::RecordLinks | Rule::NoSecrets => "validation_error",
+        Rule::RecordVersion => "version_conflict",
+        Rule::RequestOnce => "idempotency_key_reused_with_different_body",
+        Rule::AgentRevoked => "trust_error",
+        // Any other rule has no name of its own in this dialect.
         _ => "operation_error",
     }
 }

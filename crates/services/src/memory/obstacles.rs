@@ -1,6 +1,6 @@
 //! Obstacles: the kernel's reasons for not offering a lane, in this dialect's codes and words.
 
-use althing_dialects::frugal::planning::called;
+use althing_dialects::frugal::haid::called;
 use althing_engine::EngineError;
 use althing_kernel::forecast;
 use althing_kernel::query::Collision;

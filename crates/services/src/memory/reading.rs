@@ -96,9 +96,9 @@ pub(super) fn read<A: DeserializeOwned>(verb: Verb, given: &Value) -> Result<A, 
     }
     serde_json::from_value(Value::Object(given.clone())).map_err(|error| {
         let error = error.to_string();
-        match (form::Said::read(&error), culprit::<A>(&given)) {
-            (form::Said::Ours(said), _) => wrong(said),
-            (said, Some(name)) => wrong(said.about(name, &expected(&error))),
+        match (form::ParseError::read(&error), culprit::<A>(&given)) {
+            (form::ParseError::Ours(message), _) => wrong(message),
+            (message, Some(name)) => wrong(message.about(name, &expected(&error))),
             (_, None) => wrong("these arguments cannot be combined".to_owned()),
         }
     })

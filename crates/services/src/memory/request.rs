@@ -92,20 +92,20 @@ impl Request {
     /// The arguments that differ from their defaults, as a host would send them.
     pub(super) fn given(&self) -> Result<Value, Error> {
         match self {
-            Request::Work(own) => said(own),
-            Request::Context(own) => said(own),
-            Request::Find(own) => said(own),
-            Request::Get(own) => said(own),
-            Request::Create(own) => said(own),
-            Request::Update(own) => said(own),
-            Request::Transition(own) => said(own),
-            Request::CompleteStep(own) => said(own),
-            Request::Remove(own) => said(own),
-            Request::Coordinate(own) => said(own),
-            Request::Dispatch(own) => said(own),
-            Request::Loop(own) => said(own),
-            Request::Sweep(own) => said(own),
-            Request::Harvest(own) => said(own),
+            Request::Work(own) => stated(own),
+            Request::Context(own) => stated(own),
+            Request::Find(own) => stated(own),
+            Request::Get(own) => stated(own),
+            Request::Create(own) => stated(own),
+            Request::Update(own) => stated(own),
+            Request::Transition(own) => stated(own),
+            Request::CompleteStep(own) => stated(own),
+            Request::Remove(own) => stated(own),
+            Request::Coordinate(own) => stated(own),
+            Request::Dispatch(own) => stated(own),
+            Request::Loop(own) => stated(own),
+            Request::Sweep(own) => stated(own),
+            Request::Harvest(own) => stated(own),
         }
     }
 
@@ -147,7 +147,7 @@ fn in_value(value: &mut Value, visit: &mut dyn FnMut(&mut String)) {
 }
 
 /// The arguments that differ from their defaults.
-pub(super) fn said(args: &impl Serialize) -> Result<Value, Error> {
+pub(super) fn stated(args: &impl Serialize) -> Result<Value, Error> {
     let given = serde_json::to_value(args).map_err(|error| Error::defect(error.to_string()))?;
     let Value::Object(mut given) = given else { return Ok(given) };
     given.retain(|_, value| match value {

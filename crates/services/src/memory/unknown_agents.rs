@@ -6,7 +6,6 @@ use althing_engine::screen::repeated;
 use althing_kernel::blackboard::Label;
 use althing_kernel::records::Fields;
 use althing_kernel::{AgentName, State, UserId};
-use serde_json::Value;
 
 use super::Verbs;
 use crate::error::Error;

@@ -35,7 +35,16 @@ impl Verbs<'_> {
         let made = match args.entity {
             Kind::Claim => self.create_claim(args)?,
             Kind::Fact | Kind::Symbol | Kind::Capsule => self.create_keyed(args)?,
-            _ => self.create_record(args)?,
+            Kind::Constraint
+            | Kind::Decision
+            | Kind::Trap
+            | Kind::Plan
+            | Kind::Handoff
+            | Kind::Candidate
+            | Kind::Assignment
+            | Kind::Message
+            | Kind::Sequence
+            | Kind::Loop => self.create_record(args)?,
         };
         Ok(Stored { resolved_project: Some(self.project_name()?), ..made })
     }

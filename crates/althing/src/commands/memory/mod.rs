@@ -104,7 +104,7 @@ fn call(context: &CommandContext<'_>, typed: Sheet, request: Request) -> Result<
     Verbs::new(&context.request)?.perform(request).map_err(|failure| {
         // Programs get ids as everywhere; labels are for people.
         let words = |message: &str| {
-            if context.out().json { typed.named(message) } else { typed.said(message) }
+            if context.out().json { typed.named(message) } else { typed.readable(message) }
         };
         in_words(verb, typed, failure, words)
     })
@@ -393,7 +393,7 @@ const TEXT_BYTES_MAX: u64 = 1 << 16;
 
 pub(crate) fn remember(app: &App, own: &Remember) -> Result<(), Error> {
     let text = match own.text.as_str() {
-        "-" => input::stdin_text(app, "the text", TEXT_BYTES_MAX)?.trim_end().to_owned(),
+        "-" => input::stdin_text(&app.globals, "the text", TEXT_BYTES_MAX)?.trim_end().to_owned(),
         given => given.to_owned(),
     };
     let (tags, related_paths) = (own.tags.clone(), own.paths.clone());

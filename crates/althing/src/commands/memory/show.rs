@@ -62,7 +62,7 @@ fn work(app: &App, typed: Sheet, answer: &Value) -> Result<(), Error> {
         app.out.line(format!("{id} holds {scope}, which ends {until}"))?;
     }
     for warning in list(answer, "warnings") {
-        let words = typed.said(warning.as_str().unwrap_or_default());
+        let words = typed.readable(warning.as_str().unwrap_or_default());
         app.out.wrapped(0, Tone::Warn, &format!("! {words}"))?;
     }
     section(app, "In the way", list(result, "claim_conflicts"), &CLAIM)?;
@@ -318,7 +318,7 @@ fn warnings(app: &App, typed: Sheet, answer: &Value) {
 }
 
 fn warn<'a>(app: &App, typed: Sheet, warnings: impl Iterator<Item = &'a str>) {
-    warnings.for_each(|warning| app.out.note(format!("warning: {}", typed.said(warning))));
+    warnings.for_each(|warning| app.out.note(format!("warning: {}", typed.readable(warning))));
 }
 
 fn effects(app: &App, all: &[SideEffect]) -> Result<(), Error> {

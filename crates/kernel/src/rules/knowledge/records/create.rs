@@ -74,8 +74,8 @@ pub(crate) fn plan(state: &State, who: &Principal, asked: &Create) -> Result<Cre
     let own = Provenance::of(who).kind;
     if matches!(provenance.kind, Origin::Agent | Origin::Human) && provenance.kind != own {
         let message = format!("{who} cannot give the origin {}", provenance.kind);
-        let ways = [own, Origin::Auto, Origin::Legacy].map(|kind| kind.to_string());
-        return Err(bad_field(message).allowing(ways));
+        let allowed = [own, Origin::Auto, Origin::Legacy].map(|kind| kind.to_string());
+        return Err(bad_field(message).allowing(allowed));
     }
     if provenance.confidence_percent.is_some_and(|percent| percent > 100) {
         return Err(bad_field("`confidence_percent` is 0 to 100"));
@@ -148,7 +148,16 @@ pub(crate) fn fill_in(kind: Kind, fields: &mut Fields) {
         Kind::Loop => {
             fields.iteration.get_or_insert(1);
         }
-        _ => {}
+        Kind::Constraint
+        | Kind::Decision
+        | Kind::Claim
+        | Kind::Handoff
+        | Kind::Candidate
+        | Kind::Message
+        | Kind::Sequence
+        | Kind::Fact
+        | Kind::Symbol
+        | Kind::Capsule => {}
     }
 }
 
@@ -220,8 +229,22 @@ pub(crate) fn begin(made: &mut Record, by: &Principal, status: Status, entry: &S
             fields.dispatcher = Some(by.clone());
             (fields.attempt, fields.retry_count) = (Some(1), Some(0));
         }
-        Kind::Handoff | Kind::Message if fields.from.is_unset() => fields.from = name_of(by),
-        _ => {}
+        Kind::Handoff | Kind::Message => {
+            if fields.from.is_unset() {
+                fields.from = name_of(by);
+            }
+        }
+        Kind::Constraint
+        | Kind::Decision
+        | Kind::Trap
+        | Kind::Plan
+        | Kind::Claim
+        | Kind::Candidate
+        | Kind::Sequence
+        | Kind::Loop
+        | Kind::Fact
+        | Kind::Symbol
+        | Kind::Capsule => {}
     }
     step::count(fields);
     made.enter(status, entry.at);

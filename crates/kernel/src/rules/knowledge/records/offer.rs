@@ -294,14 +294,14 @@ pub(crate) fn apply(state: &mut State, entry: &Stamped, body: &Offered) -> Resul
             made.fields.covers = Some(Arc::new(cover));
         }
         create::begin(&mut made, author, Status::Offered, entry);
-        tell(state, entry, author, &made, lane.message, lane.thread.clone());
+        notify(state, entry, author, &made, lane.message, lane.thread.clone());
         put(state, Arc::new(made));
     }
     Ok(())
 }
 
 /// Creates the message that tells an agent of its assignment.
-pub(crate) fn tell(
+pub(crate) fn notify(
     state: &mut State,
     entry: &Stamped,
     author: &Principal,

@@ -284,8 +284,8 @@ pub(crate) fn apply_resolved(state: &mut State, resolved: &Resolved) -> Result<(
     let place = open.conflicts.iter().position(|open| open.id == resolved.conflict_id);
     open.conflicts.remove(place.ok_or(ApplyError::Unknown("the conflict"))?);
     // Each resolution adds to the files given before.
-    if let Some(said) = &resolved.merged {
-        open.merged.get_or_insert_default().extend(said.iter().cloned());
+    if let Some(merged) = &resolved.merged {
+        open.merged.get_or_insert_default().extend(merged.iter().cloned());
     }
     Ok(())
 }

@@ -36,7 +36,9 @@ pub(crate) fn bindable(state: &Whole, id: &TaskId) -> Result<Task, Refusal> {
     let id = &task.id;
     if !task.is_free() {
         let message = format!("task {id} is {}; only a pending one can be assigned", task.status);
-        return Err(Refusal::denied(Rule::TaskStep, message).allowing(ways_from(task.status)));
+        return Err(
+            Refusal::denied(Rule::TaskStep, message).allowing(transitions_from(task.status))
+        );
     }
     let unmet: Vec<String> = unmet(state, &task).map(ToString::to_string).collect();
     if !unmet.is_empty() {
@@ -77,6 +79,6 @@ pub(crate) fn of_this_run(state: &Whole, task: &Task) -> Result<(), Refusal> {
 }
 
 /// The transitions out of a state, for people to read.
-pub(crate) fn ways_from(from: Status) -> impl Iterator<Item = String> {
+pub(crate) fn transitions_from(from: Status) -> impl Iterator<Item = String> {
     STEPS.iter().filter(move |(own, _)| *own == from).map(|(from, to)| format!("{from} -> {to}"))
 }
