@@ -5,7 +5,7 @@ use althing_kernel::envelope::view::EnvelopeView;
 use althing_kernel::envelope::{Origin, PayloadArg, Priority, Send as Letter};
 use althing_kernel::id::AnyId;
 use althing_kernel::news::News;
-use althing_kernel::query::{Answer, InboxList, InboxView, Query, WorkspaceList};
+use althing_kernel::query::{InboxView, WorkspaceList};
 use althing_kernel::signal::{Emit, SignalType};
 use althing_kernel::token::TypeName;
 use althing_kernel::workspace::liveness::Quiet;
@@ -106,24 +106,14 @@ fn post(context: &CommandContext<'_>, args: &Send, kind: TypeName) -> Result<(),
 pub(super) fn envelope(context: &CommandContext<'_>, text: &str) -> Result<EnvelopeId, Error> {
     let ids = match context.own() {
         Ok(own) => {
-            mail_of(context, own, true)?.envelopes.into_iter().map(|sent| sent.envelope).collect()
+            let mail = mail::inbox(&context.request, own, true)?;
+            mail.envelopes.into_iter().map(|sent| sent.envelope).collect()
         }
         Err(_) => Vec::new(),
     };
     let naming = Naming::of(ids);
     let meant = naming.find(text)?.unwrap_or(text);
     EnvelopeId::new(meant).map_err(|error| Error::usage(format!("{text:?}: {error}")))
-}
-
-fn mail_of(
-    context: &CommandContext<'_>,
-    workspace: WorkspaceId,
-    all: bool,
-) -> Result<InboxView, Error> {
-    match context.ask(&Query::InboxList(InboxList { all, workspace }))? {
-        Answer::Inbox(view) => Ok(view),
-        other => Err(Error::unexpected(&other)),
-    }
 }
 
 pub(crate) fn inbox(app: &App, args: &Inbox) -> Result<(), Error> {
@@ -158,7 +148,7 @@ fn inboxes(context: &CommandContext<'_>, all: bool) -> Result<Vec<InboxView>, Er
             Err(error) => return Err(error),
         }
     };
-    own.into_iter().map(|own| mail_of(context, own, all)).collect()
+    own.into_iter().map(|own| mail::inbox(&context.request, own, all)).collect()
 }
 
 /// Lists everything that waits for the caller, without taking anything.

@@ -195,7 +195,9 @@ pub(crate) fn workspaces(
     }
 }
 
-pub(crate) fn inbox(
+/// The inbox of a workspace: the letters that wait, or with `all` those taken before as well, and the
+/// signals and news beside them.
+pub fn inbox(
     context: &ProjectContext,
     workspace: WorkspaceId,
     all: bool,

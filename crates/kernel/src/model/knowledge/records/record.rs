@@ -142,6 +142,29 @@ pub struct Record {
 }
 
 impl Record {
+    /// A record with only a text, in the first state of its kind, that no entry of the trail is known
+    /// of yet.
+    pub(crate) fn new(id: RecordId, author: Principal, at: Timestamp, text: Body) -> Self {
+        Record {
+            id,
+            status: id.kind.table().states[0],
+            text,
+            tags: Tags::default(),
+            provenance: Provenance::of(&author),
+            updated_by: author.clone(),
+            author,
+            created_at: at,
+            updated_at: at,
+            created_seq: 0,
+            updated_seq: 0,
+            version: 1,
+            session: None,
+            door: None,
+            last_door: None,
+            fields: Fields::default(),
+        }
+    }
+
     /// The table of its kind.
     pub fn table(&self) -> &'static Table {
         self.id.kind.table()

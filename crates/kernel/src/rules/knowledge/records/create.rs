@@ -4,10 +4,9 @@ use std::sync::Arc;
 
 use crate::machine::coordinator::is_coordinator;
 use crate::machine::state::State;
-use crate::machine::state::records::caused_by;
 use crate::machine::transaction::{DecisionError, Transaction};
 use crate::model::knowledge::records::field::{Fields, Held, WRITTEN_BY_KERNEL};
-use crate::model::knowledge::records::record::{Body, Provenance, Record, Tags};
+use crate::model::knowledge::records::record::{Provenance, Record};
 use crate::model::knowledge::records::view::MemoryReply;
 use crate::model::knowledge::records::vocabulary::{
     Origin, Priority, Severity, Status, Visibility,
@@ -15,7 +14,7 @@ use crate::model::knowledge::records::vocabulary::{
 use crate::protocol::event::{Event, Stamped};
 use crate::protocol::refusal::Refusal;
 use crate::registry::apply_error::ApplyError;
-use crate::registry::record_id::{Kind, RecordId};
+use crate::registry::record_id::Kind;
 use crate::registry::rule::Rule;
 use crate::rules::knowledge::records::{
     bad_field, change, governed, keyed, link, loops, offer, put, record, step,
@@ -176,7 +175,7 @@ pub(crate) fn apply(state: &mut State, entry: &Stamped, body: &Created) -> Resul
     if state.memory.records.contains_key(&body.id) {
         return Err(ApplyError::Twice("a record"));
     }
-    let mut made = new(state, entry, body.id, author.clone(), body.text.clone());
+    let mut made = state.new_record(entry, body.id, author.clone(), body.text.clone());
     made.fields = body.fields.clone();
     made.tags = body.tags.clone();
     made.provenance = body.provenance.clone();
@@ -190,34 +189,6 @@ pub(crate) fn apply(state: &mut State, entry: &Stamped, body: &Created) -> Resul
             before.fields.superseded_by = Some(body.id);
         }),
         None => Ok(()),
-    }
-}
-
-/// A new record with only a text.
-pub(crate) fn new(
-    state: &State,
-    entry: &Stamped,
-    id: RecordId,
-    author: Principal,
-    text: Body,
-) -> Record {
-    Record {
-        id,
-        status: id.kind.table().states[0],
-        text,
-        tags: Tags::default(),
-        provenance: Provenance::of(&author),
-        author,
-        updated_by: caused_by(entry),
-        created_at: entry.at,
-        updated_at: entry.at,
-        created_seq: state.seq,
-        updated_seq: state.seq,
-        version: 1,
-        session: None,
-        door: entry.door,
-        last_door: None,
-        fields: Fields::default(),
     }
 }
 

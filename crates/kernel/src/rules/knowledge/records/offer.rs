@@ -285,7 +285,7 @@ pub(crate) fn apply(state: &mut State, entry: &Stamped, body: &Offered) -> Resul
             }
         }
         let id = lane.assignment;
-        let mut made = create::new(state, entry, id, author.clone(), lane.text.clone());
+        let mut made = state.new_record(entry, id, author.clone(), lane.text.clone());
         made.fields = lane.fields.clone();
         made.session.clone_from(&body.session);
         (made.fields.claim, made.fields.message_id) = (lane.claim, Some(lane.message));
@@ -309,7 +309,7 @@ pub(crate) fn notify(
     id: RecordId,
     thread: Option<Label>,
 ) {
-    let mut made = create::new(state, entry, id, author.clone(), assignment.text.clone());
+    let mut made = state.new_record(entry, id, author.clone(), assignment.text.clone());
     made.session.clone_from(&assignment.session);
     made.provenance = Provenance::of(author);
     let agent = assignment.agent().and_then(|name| Label::new(name.as_str()).ok());

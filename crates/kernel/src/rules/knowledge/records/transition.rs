@@ -335,7 +335,7 @@ pub(crate) fn apply_others(
 /// Creates the record a candidate is promoted to, with the same author.
 fn promote(state: &mut State, entry: &Stamped, own: &Record, id: RecordId) {
     let author = own.author.clone();
-    let mut made = create::new(state, entry, id, author.clone(), own.text.clone());
+    let mut made = state.new_record(entry, id, author.clone(), own.text.clone());
     (made.tags, made.provenance) = (own.tags.clone(), own.provenance.clone());
     made.session.clone_from(&own.session);
     let mut fields = field::Fields::default();
@@ -361,7 +361,7 @@ fn reroute(
     opened: Option<u64>,
 ) {
     let Actor::Principal(by) = &entry.draft.actor else { return };
-    let mut made = create::new(state, entry, id, by.clone(), own.text.clone());
+    let mut made = state.new_record(entry, id, by.clone(), own.text.clone());
     (made.tags, made.provenance) = (own.tags.clone(), own.provenance.clone());
     let taken = id.kind.table().fields;
     made.fields = own.fields.clone();

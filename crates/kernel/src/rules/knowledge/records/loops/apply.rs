@@ -133,7 +133,7 @@ fn fresh(
     if state.memory.records.contains_key(&id) {
         return Err(ApplyError::Twice("a record"));
     }
-    let mut made = create::new(state, entry, id, who.clone(), asked.text);
+    let mut made = state.new_record(entry, id, who.clone(), asked.text);
     made.fields = asked.fields;
     create::fill_in(id.kind, &mut made.fields);
     made.session.clone_from(&body.session);
