@@ -24,18 +24,18 @@ fn a_shown_one(folder: &Path, outcome: &str) -> (String, String, String) {
     assert_eq!(row["tests"][0]["outcome"], "not_run");
     let test = row["tests"][0]["test"].as_str().unwrap();
     let (binary, name) = test.split_once("::").unwrap();
-    let text = format!(
+    let shown = format!(
         "     Running unittests (target/debug/deps/{binary}-1a2b)\ntest {name} ... {outcome}\n"
     );
-    (row["id"].as_str().unwrap().to_owned(), test.to_owned(), text)
+    (row["id"].as_str().unwrap().to_owned(), test.to_owned(), shown)
 }
 
 #[test]
 fn a_failed_test_fails_what_it_shows() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("said.txt");
-    let (id, test, text) = a_shown_one(folder.path(), "FAILED");
-    std::fs::write(&file, text).unwrap();
+    let (id, test, shown) = a_shown_one(folder.path(), "FAILED");
+    std::fs::write(&file, shown).unwrap();
     let ran = conformance(folder.path(), &["--results", "said.txt", "--json"]);
     assert_eq!(ran.status.code(), Some(1));
     let shown = report(&ran);
@@ -51,8 +51,8 @@ fn a_failed_test_fails_what_it_shows() {
     assert!(out.contains(&format!("FAILED   {test}")), "{out}");
     assert!(err.contains(&test) && err.contains("[A-CONF-01]"), "{err}");
 
-    let (_, _, text) = a_shown_one(folder.path(), "ok");
-    std::fs::write(&file, text).unwrap();
+    let (_, _, shown) = a_shown_one(folder.path(), "ok");
+    std::fs::write(&file, shown).unwrap();
     let ran = conformance(folder.path(), &["--results", "said.txt"]);
     assert!(ran.status.success(), "{ran:?}");
     let out = String::from_utf8(ran.stdout).unwrap();

@@ -219,11 +219,11 @@ impl ServerHandler for Service {
         let arguments = request.arguments.unwrap_or_default();
         // One request is at work at a time, so it may take the thread.
         let outcome = self.call(&request.name, &host(&context), &arguments);
-        let content = vec![ContentBlock::text(outcome.text)];
+        let blocks = vec![ContentBlock::text(outcome.text)];
         let mut result = if outcome.failed {
-            CallToolResult::error(content)
+            CallToolResult::error(blocks)
         } else {
-            CallToolResult::success(content)
+            CallToolResult::success(blocks)
         };
         result.structured_content = Some(outcome.structured);
         Ok(CallToolResponse::from(result))
