@@ -123,7 +123,7 @@ pub(crate) fn open(app: &App, path: &Path) -> Result<Plan, Error> {
     if path != Path::new("-") {
         return read(path);
     }
-    let text = crate::input::stdin_text(app, "the plan", PLAN_BYTES_MAX)?;
+    let text = crate::input::stdin_text(&app.globals, "the plan", PLAN_BYTES_MAX)?;
     if text.len() as u64 > PLAN_BYTES_MAX {
         return Err(Error::usage(format!("the plan has more than {PLAN_BYTES_MAX} bytes")));
     }

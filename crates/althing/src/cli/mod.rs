@@ -1,10 +1,10 @@
 //! The command line, as the parser sees it. Help texts are part of the interface.
 
+mod approvals;
 mod blobs;
 mod choices;
 mod ending;
 mod frugal;
-mod highway;
 mod hooks;
 mod lanes;
 mod mail;
@@ -24,6 +24,10 @@ mod trail;
 mod views;
 mod work;
 
+pub(crate) use approvals::{
+    EscalationArgs, EscalationCommand, GateAnswer, GateArgs, GateCommand, GateList, GateModify,
+    HighwayArgs, HighwayCommand, HighwaySet, InjectArgs, switch,
+};
 pub(crate) use blobs::{Blob, BlobCommand, BlobGet};
 pub(crate) use choices::REMEMBERED;
 pub(crate) use ending::{WorkspaceGrant, WorkspaceReparent, WorkspaceTerminate};
@@ -31,12 +35,10 @@ pub(crate) use frugal::{
     BriefArgs, CapsuleArgs, CapsuleCommand, FactArgs, FactCommand, HaidArgs, ShimsArgs, SymbolArgs,
     SymbolCommand, TokensArgs, TokensBy, TokensCommand, TokensLog, ValidateArgs,
 };
-pub(crate) use highway::{
-    EscalationArgs, EscalationCommand, GateAnswer, GateArgs, GateCommand, GateList, GateModify,
-    HighwayArgs, HighwayCommand, HighwaySet, InjectArgs, switch,
-};
 pub(crate) use hooks::{ALL, Hook, HookCommand, HookEdit, Init, Uninit};
-pub(crate) use lanes::{LoopAct, MemoryCoordinate, MemoryDispatch, MemoryHarvest, MemoryLoop};
+pub(crate) use lanes::{
+    Aim, DispatchIntent, LoopAct, MemoryCoordinate, MemoryDispatch, MemoryHarvest, MemoryLoop,
+};
 pub(crate) use mail::{
     CheckpointArgs, CheckpointCommand, CheckpointCreate, CheckpointNote, CheckpointShow, Findings,
     Inbox, Integrate, IntegrateAccept, IntegrateCommand, IntegrateResolve, IntegrateSalvage,
@@ -45,11 +47,12 @@ pub(crate) use mail::{
 pub(crate) use man::Man;
 pub(crate) use mcp::{Mcp, McpDialect};
 pub(crate) use memory::{
-    Ask, BoardArgs, MemoryArgs, MemoryCommand, MemoryContext, MemoryCreate, MemoryFind,
-    MemoryTransition, MemoryUpdate, MemoryWork, Remember,
+    Ask, BoardArgs, MemoryArgs, MemoryCommand, MemoryContext, MemoryCreate, MemoryFind, MemoryGet,
+    MemoryIntent, MemorySight, MemoryTransition, MemoryUpdate, MemoryWork, Remember,
 };
 pub(crate) use native::{BlockedArgs, DoneArgs, NextArgs, PlanArgs, PlanCommand};
 pub(crate) use people::{Users, UsersAdd, UsersCommand, WorkspaceTransfer};
+pub(crate) use read::bare;
 pub(crate) use rebuild::Rebuild;
 pub(crate) use recover::Recover;
 pub(crate) use resources::{

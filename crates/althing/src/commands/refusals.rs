@@ -1,34 +1,18 @@
-//! Refusals that were decided before the kernel was asked, such as an unknown name. They are
-//! recorded like those of the kernel.
+//! The operation that the refusal of a command is recorded under.
 
-use althing_engine::{Credential, Engine, Signing};
-
-use crate::app::{App, Project};
 use crate::cli::{
     AgentsCommand, CapsuleCommand, CheckpointCommand, Command, CoordinatorCommand,
     EscalationCommand, FactCommand, GateCommand, GroupCommand, HighwayCommand, IntegrateCommand,
     MemoryCommand, MeterCommand, PlanArgs, PlanCommand, RightCommand, SymbolCommand, TaskCommand,
     TokensCommand, TrailCommand, UsersCommand, WorkspaceCommand,
 };
-use crate::error::Error;
-use crate::frugal::{agent_name, own_haid};
-use crate::settings::Asker;
+use crate::refusals::Operation;
 
-/// The operation that a refusal is recorded under.
-#[derive(Clone, Copy)]
-pub(super) struct Operation {
-    name: &'static str,
-    /// Whether a caller without a name is the HAID of this person.
-    has_own_name: bool,
-}
-
-impl Operation {
-    /// The operation that a command stands for; `None` if it only reads, or concerns the machine and
-    /// not the project.
-    pub(super) fn of(command: &Command) -> Option<Self> {
-        let by_name = |name| Operation { name, has_own_name: false };
-        let by_anybody = |name| Operation { name, has_own_name: true };
-        let name = match command {
+/// The operation that a command stands for; `None` if it only reads, or concerns the machine and not
+/// the project.
+pub(super) fn operation(command: &Command) -> Option<Operation> {
+    let (by_name, by_anybody) = (Operation::named, Operation::of_anybody);
+    let name = match command {
             Command::Claim(_) => Some("lease.open"),
             Command::Release(args) if args.force => Some("lease.force"),
             Command::Release(_) => Some("lease.release"),
@@ -136,41 +120,7 @@ impl Operation {
             | Command::Completions(_)
             | Command::Man(_) => None,
         };
-        name.map(by_name)
-    }
-
-    /// The same error. A refusal that is not on record yet is recorded in the caller's name, unless
-    /// there is no caller or a person who has not authenticated. If recording fails, returns that
-    /// error instead.
-    pub(super) fn on_record(self, app: &App, error: Error) -> Error {
-        let Ok(project) = app.project() else { return error };
-        // Where there is no project, there is nothing to record it in.
-        let Ok(engine) = project.engine() else { return error };
-        let client = match self.credential(app, &project, &engine) {
-            Ok(Some(credential)) => engine.client(credential, Signing::Each),
-            Ok(None) => return error,
-            Err(other) => return other,
-        };
-        let session = project.session(&engine).ok().flatten();
-        error.recorded(&client.in_session(session).warning(&app.warnings), self.name)
-    }
-
-    /// The credential of the caller, if no passphrase has to be asked for.
-    fn credential(
-        self,
-        app: &App,
-        project: &Project,
-        engine: &Engine,
-    ) -> Result<Option<Credential>, Error> {
-        if let Some(credential) = app.authenticated.get() {
-            return Ok(Some(credential.clone()));
-        }
-        match project.settings.asker()? {
-            Some(Asker::Agent(name)) => Ok(Some(engine.agent(&name)?)),
-            None if self.has_own_name => Ok(Some(engine.agent(&agent_name(&own_haid(project)?)?)?)),
-            Some(Asker::User(_)) | None => Ok(None),
-        }
-    }
+    name.map(by_name)
 }
 
 fn of_coordinator(command: &CoordinatorCommand) -> Option<&'static str> {

@@ -1,13 +1,16 @@
-//! Inspection of archives: compares their files, manifests and stubs.
+//! Archives held against a log: their files, manifests and stubs.
 
 use althing_kernel::Blob;
 use althing_kernel::archive::{Number, is_archivable, may_be_archivable};
 use sha2::Digest as _;
 use std::collections::BTreeMap;
 
-use super::{ArchiveRecord, Archives, Checked, Stage, Stub, check_files, damaged};
+use crate::archive::{ArchiveRecord, Archives, Checked, Stage, check_files, damaged};
+use crate::commit::Commit;
 use crate::entry::Entry;
-use crate::log::{LogError, LogErrorKind, LogReader};
+use crate::error::{LogError, LogErrorKind};
+use crate::log::LogReader;
+use crate::stub::Stub;
 
 /// Bytes of a log to read at a time.
 const READ_BYTES: usize = 4 << 20;
@@ -66,7 +69,7 @@ fn walk(
         if raw.is_empty() {
             return Ok(left);
         }
-        if !raw.iter().any(crate::Commit::has_stubs) {
+        if !raw.iter().any(Commit::has_stubs) {
             after = raw.last().map_or(after, |commit| commit.last);
             continue;
         }

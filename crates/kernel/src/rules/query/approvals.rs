@@ -1,14 +1,24 @@
 //! Queries about gates and escalations.
 
-use crate::model::query::{Answer, Everything};
-use crate::model::runs::approvals::view::{EscalationView, GateView, HighwayView};
+use crate::model::query::{Answer, ApprovalQuery, Everything};
+use crate::model::runs::approvals::view::{ApprovalsView, EscalationView, GateView};
 use crate::model::runs::workspace::Party;
 use crate::rules::query::work::{Asked, missing};
 use crate::values::id::GateId;
 
-pub(crate) use crate::model::query::highway::*;
+pub(crate) use crate::model::query::approvals::*;
 
 impl Asked<'_> {
+    /// Answers a query about gates and escalations.
+    pub(crate) fn of_approvals(self, query: ApprovalQuery<'_>) -> Answer {
+        match query {
+            ApprovalQuery::GateList(list) => Answer::Gates(self.gates(list)),
+            ApprovalQuery::GateGet(of) => self.gate(&of.gate),
+            ApprovalQuery::EscalationList(list) => Answer::Escalations(self.escalations(list)),
+            ApprovalQuery::HighwayGet(all) => self.settings(all),
+        }
+    }
+
     /// Whether the viewer may see a gate: it can read the gate's workspace or, for tasks, the plans.
     fn sees_gate(self, gate: &GateView) -> bool {
         match &gate.workspace {
@@ -45,7 +55,7 @@ impl Asked<'_> {
         open
     }
 
-    pub(crate) fn highway(self, _: &Everything) -> Answer {
-        Answer::Highway(Box::new(HighwayView::of(self.state)))
+    pub(crate) fn settings(self, _: &Everything) -> Answer {
+        Answer::Approvals(Box::new(ApprovalsView::of(self.state)))
     }
 }

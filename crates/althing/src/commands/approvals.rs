@@ -2,8 +2,8 @@
 
 use althing_kernel::approvals::escalation::{Answer as Response, ResponseType};
 use althing_kernel::approvals::inject::Inject;
-use althing_kernel::approvals::view::{EscalationView, HighwayView};
-use althing_kernel::approvals::{GateFallback, GatePolicy, GateType, Highway, Wish};
+use althing_kernel::approvals::view::{ApprovalsView, EscalationView};
+use althing_kernel::approvals::{ApprovalSettings, GateFallback, GatePolicy, GateType, Wish};
 use althing_kernel::id::SignalId;
 use althing_kernel::query::{Answer, EscalationList, Everything, Query};
 use althing_kernel::workspace::{Party, Timeout};
@@ -19,11 +19,12 @@ use crate::content;
 use crate::error::Error;
 use crate::event_summary::word;
 use crate::naming::{Naming, short};
-use crate::output::{from_now, one_line, written};
+use crate::output::{from_now, one_line};
+use crate::screen::written;
 use crate::span::{parse_secs, show_secs};
 use crate::table::{free_text, whole};
 
-/// How often it is looked whether something fell due.
+/// How often deadlines are checked.
 const LOOK: Duration = Duration::from_secs(1);
 
 pub(crate) fn inject(app: &App, args: InjectArgs) -> Result<(), Error> {
@@ -186,7 +187,7 @@ pub(crate) fn highway(app: &App, command: HighwayCommand) -> Result<(), Error> {
         HighwayCommand::Set(args) => {
             let wish = wish(&settings(&context)?.highway, &args)?;
             match context.order(Command::HighwayConfigure(wish))? {
-                Reply::Highway(view) => *view,
+                Reply::Approvals(view) => *view,
                 other => return Err(Error::unexpected(&other)),
             }
         }
@@ -194,16 +195,16 @@ pub(crate) fn highway(app: &App, command: HighwayCommand) -> Result<(), Error> {
     if context.out().json { context.out().value(&view) } else { show(&context, &view) }
 }
 
-pub(super) fn settings(context: &CommandContext<'_>) -> Result<HighwayView, Error> {
+pub(super) fn settings(context: &CommandContext<'_>) -> Result<ApprovalsView, Error> {
     match context.ask(&Query::HighwayGet(Everything {}))? {
-        Answer::Highway(view) => Ok(*view),
+        Answer::Approvals(view) => Ok(*view),
         other => Err(Error::unexpected(&other)),
     }
 }
 
 /// The settings that differ from the current ones, or from the named preset.
-fn wish(now: &Highway, args: &HighwaySet) -> Result<Wish, Error> {
-    let start = args.preset.map_or_else(|| now.clone(), Highway::preset);
+fn wish(now: &ApprovalSettings, args: &HighwaySet) -> Result<Wish, Error> {
+    let start = args.preset.map_or_else(|| now.clone(), ApprovalSettings::preset);
     let mut wanted = start.clone();
     for (gate, value) in &args.gates {
         let on = crate::cli::switch(value).map_err(Error::usage)?;
@@ -237,9 +238,9 @@ fn wish(now: &Highway, args: &HighwaySet) -> Result<Wish, Error> {
     })
 }
 
-fn policy(highway: &mut Highway, gate: GateType) -> &mut GatePolicy {
-    let defaults = highway.gate_defaults;
-    highway.gate_overrides.entry(gate).or_insert(defaults)
+fn policy(settings: &mut ApprovalSettings, gate: GateType) -> &mut GatePolicy {
+    let defaults = settings.gate_defaults;
+    settings.gate_overrides.entry(gate).or_insert(defaults)
 }
 
 fn wait(given: &str) -> Result<Option<Timeout>, Error> {
@@ -252,7 +253,7 @@ fn wait(given: &str) -> Result<Option<Timeout>, Error> {
 
 /// One line for each timeout and fallback: the gates that have it, and what becomes of them if
 /// nobody answers.
-pub(super) fn unanswered(view: &HighwayView) -> Vec<String> {
+pub(super) fn unanswered(view: &ApprovalsView) -> Vec<String> {
     let mut lines: Vec<(Option<Span>, GateFallback, Vec<&str>)> = Vec::new();
     for own in &view.effective {
         let same = lines.iter_mut().find(|line| (line.0, line.1) == (own.timeout, own.fallback));
@@ -261,7 +262,7 @@ pub(super) fn unanswered(view: &HighwayView) -> Vec<String> {
             None => lines.push((own.timeout, own.fallback, vec![own.kind.as_str()])),
         }
     }
-    let said = |(timeout, fallback, gates): &(Option<Span>, GateFallback, Vec<&str>)| {
+    let words = |(timeout, fallback, gates): &(Option<Span>, GateFallback, Vec<&str>)| {
         let gates = gates.join(", ");
         let Some(timeout) = timeout else { return format!("{gates}; they wait for a person") };
         let by = chosen(view.chosen_by.as_ref().filter(|_| fallback.passes_people()));
@@ -272,10 +273,10 @@ pub(super) fn unanswered(view: &HighwayView) -> Vec<String> {
         };
         format!("{gates}; unanswered after {}: {then}{by}", show_secs(timeout.secs()))
     };
-    lines.iter().map(said).collect()
+    lines.iter().map(words).collect()
 }
 
-fn show(context: &CommandContext<'_>, view: &HighwayView) -> Result<(), Error> {
+fn show(context: &CommandContext<'_>, view: &ApprovalsView) -> Result<(), Error> {
     let out = context.out();
     let preset = view.preset.map_or("custom settings", |preset| preset.as_str());
     out.line(format!("highway     {preset}{}", chosen(view.chosen_by.as_ref())))?;
@@ -297,7 +298,7 @@ fn show(context: &CommandContext<'_>, view: &HighwayView) -> Result<(), Error> {
         out.line(row(gate))?;
     }
     let escalation = view.highway.escalation;
-    let said = match (escalation.enabled, escalation.timeout_s) {
+    let words = match (escalation.enabled, escalation.timeout_s) {
         (false, _) => "go to the workspace above alone".to_owned(),
         (true, None) => "wait for a person".to_owned(),
         (true, Some(time)) => {
@@ -305,7 +306,7 @@ fn show(context: &CommandContext<'_>, view: &HighwayView) -> Result<(), Error> {
             format!("wait {time} for a person, then {}", word(&escalation.fallback))
         }
     };
-    out.line(one_line(&format!("{:<20} {said}", "escalations")))?;
+    out.line(one_line(&format!("{:<20} {words}", "escalations")))?;
     let injection = if view.highway.injection { "on" } else { "off" };
     out.line(format!("{:<20} {injection}", "injection"))
 }

@@ -114,12 +114,12 @@ impl Scenario for Shared {
         jobs
     }
 
-    fn told(&mut self, harness: &mut Harness, job: &Job, verdict: Verdict) {
+    fn answered(&mut self, harness: &mut Harness, job: &Job, verdict: Verdict) {
         let name = job.command.name();
         match verdict {
             Verdict::Done(reply) => {
                 harness.count(name);
-                if let (Reply::Commons(reply), true) =
+                if let (Reply::Blackboard(reply), true) =
                     (reply, !matches!(job.command, Command::FactDelete(_)))
                 {
                     let reply = serde_json::to_value(reply).unwrap();
@@ -147,21 +147,21 @@ impl Scenario for Shared {
         if news.is_empty() {
             return;
         }
-        let commons = harness.verifier.state().commons();
+        let blackboard = harness.verifier.state().blackboard();
         let facts: BTreeMap<String, String> =
-            commons.facts().map(|own| (own.key.to_string(), own.value.to_string())).collect();
+            blackboard.facts().map(|own| (own.key.to_string(), own.value.to_string())).collect();
         assert_eq!(facts, self.facts, "seed {seed}");
-        let symbols: Vec<String> = commons.symbols().map(|own| own.id.to_string()).collect();
+        let symbols: Vec<String> = blackboard.symbols().map(|own| own.id.to_string()).collect();
         assert_eq!(symbols, self.symbols, "seed {seed}: in the order they came");
-        assert_eq!(commons.report(By::Role).total.tokens, self.tokens, "seed {seed}");
-        let decisions: BTreeSet<u64> = commons.decisions().map(|own| own.number).collect();
+        assert_eq!(blackboard.report(By::Role).total.tokens, self.tokens, "seed {seed}");
+        let decisions: BTreeSet<u64> = blackboard.decisions().map(|own| own.number).collect();
         assert_eq!(decisions, self.decisions, "seed {seed}: one list for both dialects");
         let memory = harness.verifier.state().memory();
         assert_eq!(memory.count(Kind::Fact, None), self.facts.len(), "seed {seed}");
         assert_eq!(memory.count(Kind::Symbol, None), self.symbols.len(), "seed {seed}");
-        let ids: Vec<Handle> = commons.capsules().map(|own| own.id).collect();
+        let ids: Vec<Handle> = blackboard.capsules().map(|own| own.id).collect();
         let mut before = BTreeSet::new();
-        for own in commons.hydrate(&ids).capsules {
+        for own in blackboard.hydrate(&ids).capsules {
             let circle = own.depends.iter().find(|id| ids.contains(id) && !before.contains(*id));
             assert_eq!(circle, None, "seed {seed}: {} comes before what it builds on", own.id);
             before.insert(own.id);

@@ -82,7 +82,7 @@ pub struct Escalation {
 
 /// All requests to people of a run, and their answers.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
-pub struct Highway {
+pub struct Approvals {
     /// The root of the run.
     pub run: String,
     /// Number of entries of the run that were deleted with archives and are not included.
@@ -106,7 +106,7 @@ pub struct Highway {
 }
 
 struct Reading {
-    highway: Highway,
+    approvals: Approvals,
     places: WorkspaceDirectory,
     gates: BTreeMap<String, usize>,
     escalations: BTreeMap<String, usize>,
@@ -122,8 +122,8 @@ impl Reading {
     /// Whether an entry belongs to the run: by its workspace, or else by its time.
     fn is_of_run(&self, row: &Row<'_>) -> bool {
         match row.workspace.as_deref() {
-            Some(id) => self.places.get(id).is_some_and(|place| place.run == self.highway.run),
-            None => self.current.as_ref() == Some(&self.highway.run),
+            Some(id) => self.places.get(id).is_some_and(|place| place.run == self.approvals.run),
+            None => self.current.as_ref() == Some(&self.approvals.run),
         }
     }
 
@@ -152,7 +152,7 @@ impl Reading {
             "gate_triggered" => self.closed(row, &row.body()),
             "gate_resolved" => self.opened(row, &row.body(), false),
             "gate_timeout" => self.opened(row, &row.body(), true),
-            "gate_reentry_blocked" => self.highway.reentries += 1,
+            "gate_reentry_blocked" => self.approvals.reentries += 1,
             "human_injection" => self.injected(row, &row.body()),
             "escalation_received" => self.asked(row, &row.body()),
             "escalation_resolved" => self.answered(row, &row.body(), false),
@@ -166,15 +166,15 @@ impl Reading {
         // The body names the person who answered; if it does not, the actor did.
         let by = owned_text(body, "actor").or_else(|| row.person().map(str::to_owned))?;
         if !matches!(by.as_str(), "fallback" | "system" | "protocol" | "coordinator") {
-            *self.highway.people.entry(by.clone()).or_default() += 1;
+            *self.approvals.people.entry(by.clone()).or_default() += 1;
         }
         Some(by)
     }
 
     fn closed(&mut self, row: &Row<'_>, body: &Value) {
         let Some(gate) = owned_text(body, "gate_id") else { return };
-        self.gates.insert(gate.clone(), self.highway.gates.len());
-        self.highway.gates.push(Gate {
+        self.gates.insert(gate.clone(), self.approvals.gates.len());
+        self.approvals.gates.push(Gate {
             gate,
             kind: owned_text(body, "gate_type").unwrap_or_default(),
             subject: owned_text(body, "subject"),
@@ -189,7 +189,7 @@ impl Reading {
         let at = text(body, "gate_id").and_then(|id| self.gates.get(id)).copied();
         let Some(at) = at else { return };
         let by = if timed_out { None } else { self.by(row, body) };
-        let gate = &mut self.highway.gates[at];
+        let gate = &mut self.approvals.gates[at];
         // A gate that timed out is resolved by rule right after.
         if gate.resolved_at.is_some() && !timed_out {
             return;
@@ -203,7 +203,7 @@ impl Reading {
 
     fn injected(&mut self, row: &Row<'_>, body: &Value) {
         let by = self.by(row, body).unwrap_or_default();
-        self.highway.injections.push(Injection {
+        self.approvals.injections.push(Injection {
             at: row.at,
             by,
             to: owned_text(body, "to").unwrap_or_default(),
@@ -215,8 +215,8 @@ impl Reading {
 
     fn asked(&mut self, row: &Row<'_>, body: &Value) {
         let Some(signal) = owned_text(body, "signal_id") else { return };
-        self.escalations.insert(signal.clone(), self.highway.escalations.len());
-        self.highway.escalations.push(Escalation {
+        self.escalations.insert(signal.clone(), self.approvals.escalations.len());
+        self.approvals.escalations.push(Escalation {
             signal,
             workspace: owned_text(body, "workspace"),
             reason: owned_text(body, "reason"),
@@ -229,7 +229,7 @@ impl Reading {
         let at = text(body, "signal_id").and_then(|id| self.escalations.get(id)).copied();
         let Some(at) = at else { return };
         let by = if timed_out { None } else { self.by(row, body) };
-        let asked = &mut self.highway.escalations[at];
+        let asked = &mut self.approvals.escalations[at];
         if asked.resolved_at.is_some() && !timed_out {
             return;
         }
@@ -240,33 +240,33 @@ impl Reading {
         asked.by = by;
     }
 
-    fn finish(mut self) -> Highway {
+    fn finish(mut self) -> Approvals {
         let end = self.last_at;
-        let highway = &mut self.highway;
+        let approvals = &mut self.approvals;
         let mut total = 0;
-        for gate in &mut highway.gates {
+        for gate in &mut approvals.gates {
             gate.waited = gate.resolved_at.unwrap_or(end).since(gate.at);
             total += gate.waited.micros();
-            highway.waiting += u64::from(gate.resolved_at.is_none());
-            highway.timed_out += u64::from(gate.timed_out);
+            approvals.waiting += u64::from(gate.resolved_at.is_none());
+            approvals.timed_out += u64::from(gate.timed_out);
         }
-        for asked in &mut highway.escalations {
+        for asked in &mut approvals.escalations {
             asked.waited = asked.resolved_at.unwrap_or(end).since(asked.at);
             total += asked.waited.micros();
-            highway.waiting += u64::from(asked.resolved_at.is_none());
-            highway.timed_out += u64::from(asked.timed_out);
+            approvals.waiting += u64::from(asked.resolved_at.is_none());
+            approvals.timed_out += u64::from(asked.timed_out);
         }
-        highway.waited = Span::from_micros(total);
-        self.highway
+        approvals.waited = Span::from_micros(total);
+        self.approvals
     }
 }
 
 /// All requests to people of a run that the viewer may read.
-pub fn highway(source: &Source, scope: &Scope, asked: &OfRun) -> Result<Highway, EngineError> {
+pub fn approvals(source: &Source, scope: &Scope, asked: &OfRun) -> Result<Approvals, EngineError> {
     let run = chosen(source, asked.run.as_ref())?;
     let after = beginning(source, &run)?;
     let mut reading = Reading {
-        highway: Highway { run, ..Highway::default() },
+        approvals: Approvals { run, ..Approvals::default() },
         places: WorkspaceDirectory::default(),
         gates: BTreeMap::new(),
         escalations: BTreeMap::new(),
@@ -280,9 +280,9 @@ pub fn highway(source: &Source, scope: &Scope, asked: &OfRun) -> Result<Highway,
         }
         Ok(())
     })?;
-    if reading.places.get(&reading.highway.run).is_none() {
-        return Err(no_run(source, scope, &reading.highway.run));
+    if reading.places.get(&reading.approvals.run).is_none() {
+        return Err(no_run(source, scope, &reading.approvals.run));
     }
-    let deleted = deleted(source, scope)?.remove(&reading.highway.run).unwrap_or(0);
-    Ok(Highway { deleted_entries: deleted, ..reading.finish() })
+    let deleted = deleted(source, scope)?.remove(&reading.approvals.run).unwrap_or(0);
+    Ok(Approvals { deleted_entries: deleted, ..reading.finish() })
 }

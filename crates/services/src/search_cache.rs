@@ -9,17 +9,21 @@ use althing_dialects::memory::relevance::{Hit, Index, Item, Question};
 use althing_kernel::blackboard::Label;
 use althing_kernel::records::{Kind, Memory, Record, RecordId};
 use althing_kernel::text::Text;
-use althing_kernel::{Principal, State};
+use althing_kernel::time::Span;
+use althing_kernel::{Principal, State, Timestamp};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Mutex, PoisonError};
-
-use super::ranking::stale_from;
 
 /// Kinds of records that are ranked by default.
 const WORTH_KNOWING: [Kind; 5] =
     [Kind::Constraint, Kind::Trap, Kind::Decision, Kind::Plan, Kind::Handoff];
 /// Kinds of records that are ranked only if they have to do with the question.
 const RELATED: [Kind; 3] = [Kind::Fact, Kind::Symbol, Kind::Capsule];
+
+/// Age at which constraints and traps are stale, in days.
+pub(crate) const STALE_DAYS: u64 = 90;
+/// Seconds of a day.
+pub(crate) const DAY_SECS: u64 = 24 * 60 * 60;
 
 /// The cache of a project. It starts empty.
 #[derive(Default)]
@@ -36,7 +40,7 @@ struct Kept {
 
 impl SearchCache {
     /// Ranks records for a question, most relevant first.
-    pub(super) fn rank(&self, state: &State, pending: bool, question: &Question<'_>) -> Vec<Hit> {
+    pub(crate) fn rank(&self, state: &State, pending: bool, question: &Question<'_>) -> Vec<Hit> {
         let kinds = WORTH_KNOWING.into_iter().chain(RELATED);
         let kinds = kinds.chain(pending.then_some(Kind::Candidate));
         let kinds: Vec<&str> = kinds.map(Kind::as_str).collect();
@@ -121,8 +125,18 @@ fn searched(record: &Record) -> String {
     all.join("\n")
 }
 
+/// The time from which a record is stale.
+pub(crate) fn stale_from(record: &Record) -> Timestamp {
+    seen_at(record).after(Span::from_secs(STALE_DAYS * DAY_SECS))
+}
+
+/// The time it was last verified or changed.
+pub(crate) fn seen_at(record: &Record) -> Timestamp {
+    record.fields.verified_at.unwrap_or_default().max(record.updated_at)
+}
+
 /// Converts a record to an item of the index.
-pub(super) fn item(record: &Record) -> Item {
+pub(crate) fn item(record: &Record) -> Item {
     let text = |text: &str| text.to_owned();
     Item {
         id: record.id.to_string(),

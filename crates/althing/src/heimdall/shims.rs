@@ -3,8 +3,8 @@
 use serde::Serialize;
 use std::path::{Path, PathBuf};
 
+use super::Tool;
 use crate::error::Error;
-use crate::heimdall::Tool;
 
 /// The name under which hosts know the server.
 pub(crate) const MCP_NAME: &str = "heimdall-ledger-mcp";

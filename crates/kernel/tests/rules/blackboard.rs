@@ -172,8 +172,8 @@ fn a_dispute_names_what_was_kept_where_within_limits() {
     for field in ["via", "also_preserved", "not_preserved"] {
         assert_eq!(raised[field], raise[field]);
     }
-    let Event::DecisionAppended(told) = &world.last().draft.event else { panic!("no decision") };
-    assert_eq!(told.via.as_ref().map(ToString::to_string), Some("a-server".to_owned()));
+    let Event::DecisionAppended(shown) = &world.last().draft.event else { panic!("no decision") };
+    assert_eq!(shown.via.as_ref().map(ToString::to_string), Some("a-server".to_owned()));
 }
 
 #[test]
@@ -319,7 +319,7 @@ fn what_nobody_wrote_does_not_pass_the_audit() {
     ok(&mut world, "ledger.log", &json!({ "role": "r", "kind": "k", "tokens": 1 }));
     let mut tried = 0;
     for (place, entry) in world.entries.iter().enumerate() {
-        if entry.draft.event.kind().room() == Room::Commons {
+        if entry.draft.event.kind().room() == Room::Blackboard {
             for forged in forgeries(entry) {
                 assert!(world.with(place, forged.clone()).is_err(), "{forged:?}");
                 tried += 1;
@@ -408,21 +408,21 @@ proptest! {
             prop_assert!(done || matches!(step, Step::Capsule(..) | Step::Raise(_)));
         }
         // A plain list says the same.
-        let commons = world.state.commons();
+        let blackboard = world.state.blackboard();
         let listed: Vec<(String, String)> =
-            commons.symbols().map(|own| (own.id.to_string(), own.value.to_string())).collect();
+            blackboard.symbols().map(|own| (own.id.to_string(), own.value.to_string())).collect();
         prop_assert_eq!(&listed, &symbols);
         for value in 0..4 {
             let value = format!("v{value}");
             let first = symbols.iter().find(|own| own.1 == value).map(|own| own.0.clone());
             let text = althing_kernel::text::Text::new(&value).unwrap();
-            let found = commons.symbol_for(&text).map(|own| own.id.to_string());
+            let found = blackboard.symbol_for(&text).map(|own| own.id.to_string());
             prop_assert_eq!(found, first);
         }
         let report = ask(&world, "ledger.report", &json!({}));
         prop_assert_eq!(report["total"]["tokens"].as_u64(), Some(tokens));
         // Every capsule comes after what it builds on.
-        let all: Vec<String> = commons.capsules().map(|own| own.id.to_string()).collect();
+        let all: Vec<String> = blackboard.capsules().map(|own| own.id.to_string()).collect();
         let hydrated = ask(&world, "capsule.hydrate", &json!({ "ids": all }));
         let mut seen = std::collections::BTreeSet::new();
         for own in hydrated["capsules"].as_array().unwrap() {

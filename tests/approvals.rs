@@ -77,8 +77,8 @@ fn orders_of_the_coordinator_wait_and_say_so() {
     ]);
     assert_eq!(made["type"], "workspace_create");
     assert_eq!(project.json(&["workspace", "list"]).as_array().unwrap().len(), 1);
-    let said = project.ok(&["gate", "show", made["gate"].as_str().unwrap()]).out;
-    assert!(said.contains("a workspace for agent:bob") && said.contains("  go"), "{said}");
+    let text = project.ok(&["gate", "show", made["gate"].as_str().unwrap()]).out;
+    assert!(text.contains("a workspace for agent:bob") && text.contains("  go"), "{text}");
     good(&project.as_user("ada", &["gate", "approve"]));
     project.ok(&["signal", "started", "--as", "bob"]);
     let waits = project.ok(&["workspace", "abort", "agent:bob", "--as", "lead"]).out;

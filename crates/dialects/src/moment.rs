@@ -1,4 +1,4 @@
-//! Times in the format of this dialect: UTC, to the second.
+//! Times in the format of every dialect: UTC, to the second.
 
 use althing_kernel::Timestamp;
 
