@@ -9,7 +9,7 @@ use althing_workshop::attempt_tree::AttemptTree;
 use althing_workshop::process::{self, Start, Status};
 use std::collections::BTreeMap;
 use std::path::Path;
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::Duration;
 
 use super::attempt::{Attempt, write_whole};
 use super::brief::feedback;
@@ -184,8 +184,8 @@ impl Over<'_> {
 }
 
 /// How long agents of a kind rest after their provider refused.
-pub(crate) fn rest(retry: Option<Retry>) -> Duration {
-    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+pub(crate) fn rest(retry: Option<Retry>, now: Timestamp) -> Duration {
+    let now = Duration::from_micros(now.micros());
     let rest = match retry {
         None => REST_DEFAULT,
         Some(Retry::After(time)) => time,

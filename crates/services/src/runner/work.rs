@@ -290,7 +290,7 @@ impl Supervisor<'_> {
         match verdict {
             Verdict::Done { text } => self.judge(id, ended.turn, text.unwrap_or_default()),
             Verdict::RateLimited { retry } => {
-                let rest = turn::rest(retry);
+                let rest = turn::rest(retry, self.shared.lead().now());
                 self.rest(id, rest);
                 let Some(attempt) = self.attempts.get_mut(id) else { return Ok(()) };
                 // The turn after it comes when the rest is over.
@@ -383,7 +383,7 @@ impl Supervisor<'_> {
         turns.write(&attempt.folder)?;
         let (outcome, reason) = turn::outcome_of(&verdict);
         let rests = match &verdict {
-            Verdict::RateLimited { retry } => Some(turn::rest(*retry)),
+            Verdict::RateLimited { retry } => Some(turn::rest(*retry, self.shared.lead().now())),
             _ => None,
         };
         let context = self.shared.agent(&attempt.agent);
