@@ -6,9 +6,11 @@ use althing_kernel::event::{
     AdminEvent, AgentEvent, ApprovalEvent, BlackboardEvent, EventRoom, LeaseEvent, MemoryEvent,
     MessageEvent, PlanEvent, UserEvent, WorkspaceEvent,
 };
+use althing_kernel::git::{BranchName, CommitId};
 use althing_kernel::integration::Mode;
 use althing_kernel::workspace::budget::Dimension;
 use althing_kernel::workspace::meter::Amount;
+use althing_kernel::workspace::process;
 use althing_kernel::{Event, WorkspaceId};
 
 use crate::amounts::{name, show, show_cost};
@@ -247,20 +249,12 @@ fn of_workspaces(event: WorkspaceEvent<'_>) -> String {
         WorkspaceEvent::RunHeld(body) => {
             format!("{}{}", word(&body.hold), why(body.reason.as_ref()))
         }
-        WorkspaceEvent::RunLanded(body) => {
-            format!("{} at {}", body.merge.branch, body.merge.commit)
-        }
+        WorkspaceEvent::RunLanded(body) => of_branch(&body.merge.branch, &body.merge.commit),
         WorkspaceEvent::WorkspaceBranched(body) => {
-            format!("{} at {}  {}", body.branch, body.base, body.workspace_id)
+            format!("{}  {}", of_branch(&body.branch, &body.base), body.workspace_id)
         }
         WorkspaceEvent::ProcessStarted(body) => format!("{}  {}", body.program, body.workspace_id),
-        WorkspaceEvent::ProcessEnded(body) => format!(
-            "{} {}{}  {}",
-            body.program,
-            word(&body.outcome),
-            why(body.reason.as_ref()),
-            body.workspace_id
-        ),
+        WorkspaceEvent::ProcessEnded(body) => of_process(body),
         WorkspaceEvent::WorkspaceWritten(body) => body.path.to_string(),
         WorkspaceEvent::MeterReported(body) => {
             let (tokens, cost) = (body.tokens.get(), show_cost(body.cost.get()));
@@ -382,6 +376,15 @@ fn of_messages(event: MessageEvent<'_>) -> String {
         }
         MessageEvent::PortRightConsumed(body) => body.right_id.to_string(),
     }
+}
+
+fn of_branch(branch: &BranchName, commit: &CommitId) -> String {
+    format!("{branch} at {commit}")
+}
+
+fn of_process(body: &process::Ended) -> String {
+    let (outcome, why) = (word(&body.outcome), why(body.reason.as_ref()));
+    format!("{} {outcome}{why}  {}", body.program, body.workspace_id)
 }
 
 /// Checkpoints, tasks and their integration.

@@ -22,9 +22,9 @@ use crate::error::Error;
 /// The file with the message of a further turn.
 const MESSAGE: &str = "message.md";
 /// How long agents rest if their provider does not say how long.
-const REST_DEFAULT: Duration = Duration::from_secs(60);
+const REST_DEFAULT: Duration = Duration::from_mins(1);
 /// The longest rest.
-const REST_MAX: Duration = Duration::from_secs(6 * 60 * 60);
+const REST_MAX: Duration = Duration::from_hours(6);
 
 /// The moments at which an agent of a run asks Althing.
 const HOOKS: &[Moment] = &[Moment::Edit, Moment::Session, Moment::Prompt, Moment::Stop];

@@ -157,18 +157,18 @@ impl Supervisor<'_> {
         std::thread::spawn(move || {
             let made = prepare::prepare(&shared, &id, &name).and_then(|place| {
                 prepare::brief(&shared, &id, &task)?;
-                Ok(place)
+                Ok(Box::new(place))
             });
             // The run may be over.
             drop(send.send(Report::Prepared(id, made)));
         });
     }
 
-    pub(super) fn prepared(&mut self, id: &WorkspaceId, result: Result<Place, Error>) {
+    pub(super) fn prepared(&mut self, id: &WorkspaceId, result: Result<Box<Place>, Error>) {
         let Some(attempt) = self.attempts.get_mut(id) else { return };
         attempt.job = None;
         match result {
-            Ok(place) => attempt.place = Some(place),
+            Ok(place) => attempt.place = Some(*place),
             Err(error) => {
                 let reason = format!("its worktree cannot be made: {}", error.message());
                 self.give_up(id, &reason);
