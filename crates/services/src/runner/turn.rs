@@ -4,9 +4,12 @@ use althing_kernel::text::Text;
 use althing_kernel::workspace::meter::{Amount, Report as MeterReport};
 use althing_kernel::workspace::process::{Outcome, Report};
 use althing_kernel::{Command, Rule, Timestamp, WorkspaceId};
-use althing_workshop::agents::{Moment, Request, Retry, Session, Verdict, Wiring, session_id};
+use althing_workshop::agents::{
+    Agent, Moment, Place, Progress, Request, Retry, Session, Usage, Verdict, Wiring,
+    recorded_usage, session_id,
+};
 use althing_workshop::attempt_tree::AttemptTree;
-use althing_workshop::process::{self, Start, Status};
+use althing_workshop::process::{self, Ended, Start, Status};
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::Duration;
@@ -180,6 +183,29 @@ impl Over<'_> {
             workspace: id.clone(),
         };
         context.execute(Command::WorkspaceProcess(report)).map(drop)
+    }
+}
+
+/// Adds what an agent used to what it printed, for agents that only write it to their own files.
+pub(crate) fn add_recorded(
+    kind: &AgentKind,
+    folder: &Path,
+    ended: &Ended,
+    before: Usage,
+    progress: &mut Progress,
+) {
+    let Ok(Agent::Known(adapter)) = kind.agent() else { return };
+    let Some(home) = std::env::home_dir() else { return };
+    let place = Place {
+        home: &home,
+        variable: |name| std::env::var(name).ok(),
+        folder,
+        session: progress.session.as_deref(),
+        since_ms: ended.since_ms,
+    };
+    if let Some((session, used)) = recorded_usage(adapter, &place) {
+        progress.usage = used.since(before);
+        progress.session = Some(session);
     }
 }
 

@@ -374,8 +374,12 @@ impl Supervisor<'_> {
         let (format, program) = (kind.format()?, kind.name.clone());
         let Some(listening) = attempt.listening.as_mut() else { return Ok(Verdict::Stopped) };
         listening.follower.finish().map_err(git)?;
-        let progress = listening.follower.progress().clone();
+        let mut progress = listening.follower.progress().clone();
         let verdict = verdict(format, &progress, ended);
+        if let Some(place) = &attempt.place {
+            let before = Turns::read(&attempt.folder).session.into();
+            turn::add_recorded(kind, place.tree.path(), ended, before, &mut progress);
+        }
         self.put_on_meter(id, known, progress.usage)?;
         let Some(attempt) = self.attempts.get_mut(id) else { return Ok(verdict) };
         let mut turns = Turns::read(&attempt.folder);
