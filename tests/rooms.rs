@@ -86,7 +86,22 @@ const DIALECTS: &[&str] = &[
     "memory/lane",
 ];
 
-const WORKSHOP: &[&str] = &["error", "scratch", "git", "worktree"];
+const WORKSHOP: &[&str] = &[
+    "error",
+    "step",
+    "file_lock",
+    "scratch",
+    "git",
+    "worktree",
+    "command",
+    "process",
+    "agents",
+    "hook_shapes",
+    "wiring",
+    "ancestry",
+    "hosts",
+    "ignored",
+];
 
 const SERVICES: &[&str] = &[
     "error",
@@ -99,6 +114,8 @@ const SERVICES: &[&str] = &[
     "memory",
     "mail",
     "native",
+    "hooks",
+    "runner",
 ];
 
 const SERVER: &[&str] = &[
@@ -139,6 +156,7 @@ const ALTHING: &[&str] = &[
     "command_context",
     "content",
     "event_summary",
+    "plan_file",
     "drawing",
     "frugal",
     "refusals",
