@@ -215,7 +215,8 @@ fn the_dependency_tree_stays_within_budget() {
         .map(str::trim)
         .filter(|name| !name.starts_with("althing"))
         .collect();
-    assert!(crates.len() <= 154, "{} crates: {crates:#?}", crates.len());
+    // Twelve of them read plans in YAML, with errors that point at the line; two handle ctrl-C.
+    assert!(crates.len() <= 168, "{} crates: {crates:#?}", crates.len());
 }
 
 /// The text of a function, from its name to the brace that closes it.

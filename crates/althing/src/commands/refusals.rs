@@ -56,7 +56,9 @@ pub(super) fn operation(command: &Command) -> Option<Operation> {
             return args.command.as_ref().and_then(of_tokens).map(by_anybody);
         }
         Command::Memory(args) => return of_memory(&args.command).map(by_anybody),
-        Command::Remember(_) | Command::Plan(PlanArgs { command: None, .. }) => return Some(by_anybody("memory.create")),
+        Command::Remember(_) | Command::Plan(PlanArgs { command: None, .. }) => {
+            return Some(by_anybody("memory.create"));
+        }
         Command::Pause(args) => Some(of_steering(args.task.as_deref(), "workspace.suspend")),
         Command::Resume(args) => Some(of_steering(args.task.as_deref(), "workspace.resume")),
         Command::Stop(_) => Some("run.hold"),

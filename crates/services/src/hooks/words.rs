@@ -47,6 +47,7 @@ pub(super) fn reason(refusal: &Refusal, me: &Principal, now: Timestamp) -> Strin
              --as {name}`, or the tool `claim`.",
             refusal.message
         ),
+        // Any other rule has its own way out.
         _ => format!("{}. {}", refusal.message, refusal.rule.way_out()),
     };
     format!("{text} [{}]", refusal.rule)
@@ -62,7 +63,9 @@ pub(super) fn collision(held: &[Collision], me: &str, now: Timestamp) -> String 
         Some(holder @ Principal::Agent(_)) => {
             format!("ask for it: `althing send agent:{} 'TEXT' --as {me}`", called(holder))
         }
-        Some(holder) => format!("ask {}", called(holder)),
+        Some(holder @ (Principal::User(_) | Principal::System)) => {
+            format!("ask {}", called(holder))
+        }
         None => "ask its holder".to_owned(),
     };
     format!(
