@@ -6,6 +6,7 @@ mod ends;
 mod input;
 mod merges;
 mod runs;
+mod torture;
 
 use serde_json::Value;
 use std::fmt::Write as _;

@@ -29,6 +29,7 @@ impl Refused {
 pub(super) fn reason(refusal: &Refusal, me: &Principal, now: Timestamp) -> String {
     let name = called(me);
     let text = match (&refusal.details, refusal.rule) {
+        // Any other rule that names collisions is told alike.
         (Details::Collisions(held), _) => collision(held, &name, now),
         (Details::Allowed(own), Rule::Authority) => {
             let own = if own.is_empty() { "nothing".to_owned() } else { own.join(", ") };
