@@ -263,12 +263,12 @@ fn carry_out(project: &Sandbox, Step { command, shown }: &Step) {
         }
     }
     let output = shell.output().unwrap();
-    let said = [output.stdout.as_slice(), &output.stderr].concat();
-    let said = String::from_utf8(said).unwrap();
+    let printed = [output.stdout.as_slice(), &output.stderr].concat();
+    let printed = String::from_utf8(printed).unwrap();
     // A merge that stops at a conflict is not done.
     let stopped = |line: &String| line.starts_with("error:") || line.ends_with(" is conflicted");
-    assert_eq!(output.status.success(), !shown.iter().any(stopped), "{command}: {said}");
+    assert_eq!(output.status.success(), !shown.iter().any(stopped), "{command}: {printed}");
     for word in shown.iter().flat_map(|line| lasting(line)) {
-        assert!(said.contains(word), "{command} does not say {word:?}: {said}");
+        assert!(printed.contains(word), "{command} does not say {word:?}: {printed}");
     }
 }

@@ -1,6 +1,6 @@
 //! Refusals in words that a model can act on.
 
-use althing_dialects::frugal::planning::called;
+use althing_dialects::frugal::haid::called;
 use althing_kernel::query::Collision;
 use althing_kernel::refusal::Details;
 use althing_kernel::{Principal, Refusal, Rule, Timestamp};
