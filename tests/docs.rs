@@ -253,7 +253,8 @@ fn every_page_is_of_one_kind() {
         let is_known =
             ["how-to", "reference", "explanation"].iter().any(|own| place.starts_with(own))
                 || place == Path::new("README.md")
-                || place == Path::new("tutorial.md");
+                || place == Path::new("tutorial.md")
+                || place == Path::new("tutorial-run.md");
         assert!(is_known, "docs/{} is in no folder of its kind", place.display());
         // Console sessions are run by tests, so they may only be on pages that are run.
         let has_session = text.contains("```console");
