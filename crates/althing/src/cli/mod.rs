@@ -71,7 +71,7 @@ pub(crate) use work::{
     WorkspaceList, WorkspaceMigrate, WorkspaceSees, WorkspaceTree, WorkspaceWrite,
 };
 
-use clap::{Args, CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
+use clap::{Args, CommandFactory as _, FromArgMatches as _, Parser, Subcommand, ValueEnum};
 use std::ffi::OsString;
 use std::path::PathBuf;
 
@@ -221,7 +221,7 @@ pub(crate) struct Globals {
 pub(crate) enum Command {
     /// Set up a project in this folder, and wire agents to it.
     Init(Init),
-    /// Watch agents race for files in a throw-away repository.
+    /// Watch agents build a small program in a throw-away repository.
     Demo(Demo),
     /// Show what is going on and what keeps failing.
     Status(Status),
@@ -401,23 +401,29 @@ pub(crate) struct Demo {
     /// Keep the repository.
     #[arg(long)]
     pub(crate) keep: bool,
-    /// How many agents work at the same time.
-    #[arg(long, default_value_t = 5, value_parser = clap::value_parser!(u8).range(2..=50))]
-    pub(crate) agents: u8,
 }
 
 /// Arguments of an agent of the demo.
 #[derive(Debug, Args)]
 pub(crate) struct DemoAgent {
-    /// How many pieces of work to finish.
+    /// Its task.
+    #[arg(value_enum)]
+    pub(crate) task: DemoTask,
+    /// Where agents leave signs for each other.
     #[arg(long)]
-    pub(crate) rounds: u32,
-    /// Claim this and then hang: the one that gets killed.
-    #[arg(long)]
-    pub(crate) hang_on: Option<String>,
-    /// Work on this one, however long it takes to get it.
-    #[arg(long)]
-    pub(crate) wait_for: Option<String>,
+    pub(crate) meet: PathBuf,
+}
+
+/// A task of the demo.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub(crate) enum DemoTask {
+    Lexer,
+    Parser,
+    Printer,
+    Command,
+    Manual,
+    Examples,
+    Tests,
 }
 
 /// Arguments of the process that watches over an agent.
