@@ -79,10 +79,6 @@ impl Supervisor<'_> {
             return None;
         }
         let passed = Turns::read(&attempt.folder).passed?;
-        let base = match &attempt.place {
-            Some(place) => place.base.clone(),
-            None => object(&known.branch.as_ref()?.base).ok()?,
-        };
         Some(Candidate {
             id: attempt.id.clone(),
             agent: attempt.agent.clone(),
@@ -91,7 +87,6 @@ impl Supervisor<'_> {
             run: self.run.clone(),
             terms: attempt.terms(),
             passed,
-            base,
         })
     }
 
