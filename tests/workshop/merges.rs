@@ -111,6 +111,8 @@ fn a_person_approves_a_merge() {
         "{finished:?}"
     );
     assert!(own.file(finished.branch(), "out/work-a.txt").is_some());
+    let [merged] = finished.about("task.merged", "work-a")[..] else { panic!("{finished:?}") };
+    assert_eq!(merged["commit"], finished.last()["commit"], "{finished:?}");
     // Who approved it can be asked for later.
     let place = "out/work-a.txt:1";
     let why = own.sandbox.ok(&["why", place, "--at", finished.branch()]).out;

@@ -129,7 +129,7 @@ impl Agent<'_> {
                 Some(0) => return Ok(()),
                 Some(HELD) => {
                     let reason = String::from_utf8_lossy(&asked.stderr);
-                    let first = reason.lines().next().unwrap_or_default();
+                    let first = reason.split([';', '\n']).next().unwrap_or_default();
                     self.say(&format!("refused at the edit: {first}"))?;
                     refused()?;
                     std::thread::sleep(ASK_AGAIN);

@@ -33,7 +33,7 @@ const VICTIM: &str = "lexer";
 const EXPLAINED: (&str, &str) = ("lib/parser.awk", "return 2");
 const EXPRESSION: &str = "2 + 3 * 4";
 /// How much of the explanation is shown.
-const WHY_LINES: usize = 6;
+const WHY_LINES: usize = 9;
 /// When something is badly wrong, the demo says so instead of hanging.
 const PATIENCE: Duration = Duration::from_mins(2);
 const LOOK: Duration = Duration::from_millis(50);
