@@ -2,6 +2,7 @@
 
 mod blobs;
 mod choices;
+mod demo;
 mod ending;
 mod frugal;
 mod highway;
@@ -26,6 +27,7 @@ mod work;
 
 pub(crate) use blobs::{Blob, BlobCommand, BlobGet};
 pub(crate) use choices::REMEMBERED;
+pub(crate) use demo::{Demo, DemoAgent, DemoTask};
 pub(crate) use ending::{WorkspaceGrant, WorkspaceReparent, WorkspaceTerminate};
 pub(crate) use frugal::{
     BriefArgs, CapsuleArgs, CapsuleCommand, FactArgs, FactCommand, HaidArgs, ShimsArgs, SymbolArgs,
@@ -71,7 +73,7 @@ pub(crate) use work::{
     WorkspaceList, WorkspaceMigrate, WorkspaceSees, WorkspaceTree, WorkspaceWrite,
 };
 
-use clap::{Args, CommandFactory as _, FromArgMatches as _, Parser, Subcommand, ValueEnum};
+use clap::{Args, CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 use std::ffi::OsString;
 use std::path::PathBuf;
 
@@ -390,40 +392,6 @@ pub(crate) struct Status {
     /// Stay and show every change as it comes; ctrl-C ends it.
     #[arg(long)]
     pub(crate) watch: bool,
-}
-
-/// Arguments of `demo`.
-#[derive(Debug, Args)]
-#[command(after_help = "\
-Example:
-  althing demo --keep      keep the repository, to look around in it")]
-pub(crate) struct Demo {
-    /// Keep the repository.
-    #[arg(long)]
-    pub(crate) keep: bool,
-}
-
-/// Arguments of an agent of the demo.
-#[derive(Debug, Args)]
-pub(crate) struct DemoAgent {
-    /// Its task.
-    #[arg(value_enum)]
-    pub(crate) task: DemoTask,
-    /// Where agents leave signs for each other.
-    #[arg(long)]
-    pub(crate) meet: PathBuf,
-}
-
-/// A task of the demo.
-#[derive(Clone, Copy, Debug, ValueEnum)]
-pub(crate) enum DemoTask {
-    Lexer,
-    Parser,
-    Printer,
-    Command,
-    Manual,
-    Examples,
-    Tests,
 }
 
 /// Arguments of the process that watches over an agent.

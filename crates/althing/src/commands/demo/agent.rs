@@ -37,7 +37,7 @@ pub(crate) fn run(app: &App, args: &DemoAgent) -> Result<(), Error> {
         DemoTask::Examples => own.examples(),
         DemoTask::Tests => {
             own.ask("test.sh", || Ok(()))?;
-            own.write("test.sh", TESTS)?;
+            write("test.sh", TESTS)?;
             own.say("test.sh is written")
         }
     }
@@ -58,12 +58,12 @@ impl Agent<'_> {
             self.say("goes on with the half of lib/lexer.awk that is there")?;
         } else {
             let half: Vec<&str> = LEXER.lines().take(LEXER.lines().count() / 2).collect();
-            self.write(file, &half.join("\n"))?;
+            write(file, &half.join("\n"))?;
             self.say("half of lib/lexer.awk is written")?;
             self.leave(super::HALF_DONE)?;
             std::thread::sleep(PATIENCE);
         }
-        self.write(file, LEXER)
+        write(file, LEXER)
     }
 
     /// Says that it is done when it is not. Told so, it does it well.
@@ -71,10 +71,10 @@ impl Agent<'_> {
         let file = "lib/parser.awk";
         self.ask(file, || Ok(()))?;
         if Path::new(file).exists() {
-            self.write(file, PARSER)?;
+            write(file, PARSER)?;
             return self.say("products bind more than sums now");
         }
-        self.write(file, &PARSER.replace("return 2", "return 1"))?;
+        write(file, &PARSER.replace("return 2", "return 1"))?;
         self.say("lib/parser.awk is done, everything works")
     }
 
@@ -83,12 +83,12 @@ impl Agent<'_> {
     fn noted(&self, file: &str, text: &str, [own, other]: [&str; 2]) -> Result<(), Error> {
         let changes = read(CHANGES)?;
         if changes.contains("<<<<<<<") {
-            self.write(CHANGES, &both_sides(&changes))?;
+            write(CHANGES, &both_sides(&changes))?;
             return self.say("the conflict in CHANGES is resolved, both lines are kept");
         }
         self.ask(file, || Ok(()))?;
-        self.write(file, text)?;
-        self.write(CHANGES, &format!("{changes}- {file} is there.\n"))?;
+        write(file, text)?;
+        write(CHANGES, &format!("{changes}- {file} is there.\n"))?;
         self.leave(own)?;
         self.wait_for(other);
         self.say(&format!("{file} is written"))
@@ -110,7 +110,7 @@ impl Agent<'_> {
     }
 
     fn fill_in(&self, place: &str, text: &str) -> Result<(), Error> {
-        self.write(README, &read(README)?.replace(place, text))?;
+        write(README, &read(README)?.replace(place, text))?;
         self.say("README.md is written")
     }
 
@@ -142,19 +142,6 @@ impl Agent<'_> {
         }
     }
 
-    fn write(&self, file: &str, text: &str) -> Result<(), Error> {
-        let path = PathBuf::from(file);
-        let failed = |error: std::io::Error| Error::unavailable(format!("{file}: {error}"));
-        if let Some(folder) = path.parent() {
-            std::fs::create_dir_all(folder).map_err(failed)?;
-        }
-        std::fs::write(&path, text).map_err(failed)?;
-        if text.starts_with("#!") {
-            super::stage::make_executable(&path).map_err(failed)?;
-        }
-        Ok(())
-    }
-
     fn leave(&self, sign: &str) -> Result<(), Error> {
         let path = self.meet.join(sign);
         std::fs::write(&path, b"")
@@ -171,6 +158,19 @@ impl Agent<'_> {
 
 fn read(file: &str) -> Result<String, Error> {
     std::fs::read_to_string(file).map_err(|error| Error::unavailable(format!("{file}: {error}")))
+}
+
+fn write(file: &str, text: &str) -> Result<(), Error> {
+    let path = PathBuf::from(file);
+    let failed = |error: std::io::Error| Error::unavailable(format!("{file}: {error}"));
+    if let Some(folder) = path.parent() {
+        std::fs::create_dir_all(folder).map_err(failed)?;
+    }
+    std::fs::write(&path, text).map_err(failed)?;
+    if text.starts_with("#!") {
+        super::stage::make_executable(&path).map_err(failed)?;
+    }
+    Ok(())
 }
 
 /// A text in which both sides of each conflict are kept.

@@ -66,17 +66,32 @@ pub(crate) fn run(app: &App, args: &Demo) -> Result<(), Error> {
     Ok(())
 }
 
-/// Follows the run to its end, kills an agent and answers for the person.
+/// Follows the run to its end.
 fn follow(stage: &Stage, story: &mut Story<'_>) -> Result<(), Error> {
     let mut run = stage.start()?;
-    let lines = lines_of(&mut run);
+    let watched = watch(&mut run, stage, story);
+    if watched.is_err() {
+        // Its agents end with it. The reason why it is stopped is worth more than that it is not.
+        let _ = stage.althing(&["stop", "--now"]);
+    }
+    let ended = run.wait().map_err(|error| Error::unavailable(error.to_string()))?;
+    watched?;
+    if ended.success() {
+        return Ok(());
+    }
+    Err(Error::unavailable(format!("the run did not come to its end: {}", stage.run_log().trim())))
+}
+
+/// Tells what happens, kills an agent and answers for the person.
+fn watch(run: &mut Child, stage: &Stage, story: &mut Story<'_>) -> Result<(), Error> {
+    let lines = lines_of(run);
     let deadline = Instant::now() + PATIENCE;
     let mut has_killed = false;
-    loop {
+    while Instant::now() < deadline {
         match lines.recv_timeout(LOOK) {
             Ok(line) => story.take(&line)?,
             Err(RecvTimeoutError::Timeout) => {}
-            Err(RecvTimeoutError::Disconnected) => break,
+            Err(RecvTimeoutError::Disconnected) => return Ok(()),
         }
         if !has_killed && stage.meet().join(HALF_DONE).exists() {
             has_killed = kill(stage, story)?;
@@ -85,17 +100,8 @@ fn follow(stage: &Stage, story: &mut Story<'_>) -> Result<(), Error> {
             stage.as_person(&["gate", "approve", &gate])?;
             story.line("", PERSON, Tone::Good, "approves the merge");
         }
-        if Instant::now() > deadline {
-            // The agents end with it.
-            stage.althing(&["stop", "--now"])?;
-            break;
-        }
     }
-    let ended = run.wait().map_err(|error| Error::unavailable(error.to_string()))?;
-    if ended.success() {
-        return Ok(());
-    }
-    Err(Error::unavailable(format!("the run did not come to its end: {}", stage.run_log().trim())))
+    Err(Error::unavailable("the agents of the demo did not finish in time"))
 }
 
 /// The lines of the run, as they come.

@@ -87,13 +87,13 @@ impl Stage {
         // A string of JSON is one of TOML, too.
         let quoted = |path: &Path| serde_json::Value::from(path.display().to_string()).to_string();
         let (program, meet) = (quoted(&this_program()?), quoted(&self.meet()));
-        let mut text = String::new();
-        for (kind, _) in KINDS {
-            text += &format!(
+        let agent = |(kind, _): &(&str, usize)| {
+            format!(
                 "[agents.{kind}]\n\
                  command = [{program}, \"demo-agent\", \"{{task}}\", \"--meet\", {meet}]\n\n"
-            );
-        }
+            )
+        };
+        let text: String = KINDS.iter().map(agent).collect();
         let trees = quoted(&self.folder.join("worktrees"));
         Ok(format!("{text}[workshop]\nworktrees = {trees}\n"))
     }

@@ -2,8 +2,9 @@
 
 use althing_engine::Engine;
 use althing_kernel::approvals::gate::GateEnd;
+use althing_kernel::text::Text;
 use althing_kernel::{Actor, Event, Principal, RefusalKind};
-use althing_trail::Entry;
+use althing_trail::{Commit, Entry};
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -44,7 +45,7 @@ impl Summary {
             if commits.is_empty() {
                 return Ok(summary);
             }
-            for line in commits.iter().flat_map(|commit| commit.entries()) {
+            for line in commits.iter().flat_map(Commit::entries) {
                 let entry = Entry::read(line)
                     .map_err(|error| Error::unavailable(format!("an unreadable entry: {error}")))?;
                 summary.take(&entry);
@@ -67,8 +68,8 @@ impl Summary {
                 self.collisions += u64::from(refused.kind == RefusalKind::Collision);
             }
             Event::ProcessEnded(ended) => {
-                let reason = ended.reason.as_ref().map(|own| own.as_str()).unwrap_or_default();
-                self.killed += u64::from(reason.contains("signal 9"));
+                let is_killed = |reason: &Text<1000>| reason.as_str().contains("signal 9");
+                self.killed += u64::from(ended.reason.as_ref().is_some_and(is_killed));
             }
             Event::IntegrationCompleted(_) => self.merges += 1,
             Event::GateResolved(gate) if gate.action == GateEnd::Approve => {
@@ -76,7 +77,6 @@ impl Summary {
             }
             _ => return,
         }
-        // The runner and people are no agents of the demo: they start no process.
         let Some(agent) = agent else { return };
         let counts = self.agents.entry(agent).or_default();
         counts.started += own.started;
@@ -89,6 +89,7 @@ impl Summary {
             let Counts { started, granted, refused } = counts;
             vec![agent.clone(), started.to_string(), granted.to_string(), refused.to_string()]
         };
+        // The runner starts processes and is none.
         let agents = self.agents.iter().filter(|(_, counts)| counts.started > 0);
         app.out.table(
             &["AGENT", "STARTED", "CLAIMED", "REFUSED"],
