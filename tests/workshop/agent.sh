@@ -16,8 +16,9 @@ case $kind in
   never) mkdir -p out && echo "half of $key" >"out/$key.half" ;;
   # Changes a file that it may not change, the first time.
   outside) work; if [ "$try" -eq 1 ]; then echo mine >elsewhere.txt; else rm -f elsewhere.txt; fi ;;
-  # All of these change the same line. Conflicts are resolved by keeping both.
-  line)
+  # All of these change the same line, late ones when they may. Conflicts are resolved by keeping both.
+  line|late)
+    [ "$kind" = line ] || until [ -e "$SCRATCH/go" ]; do sleep 0.05; done
     if grep -q '^<<<<<<<' shared.txt; then
       grep -v '^<<<<<<<\|^=======\|^>>>>>>>' shared.txt >shared.new && mv shared.new shared.txt
     else

@@ -16,6 +16,31 @@ fn a_conflict_goes_back_to_the_agent_and_both_changes_stay() {
 }
 
 #[test]
+fn the_work_of_others_that_was_merged_in_is_not_the_work_of_the_agent() {
+    let own = Workshop::new();
+    let plan = own.plan(&[("late-a", ""), ("line-b", ""), ("work-c", "")]);
+    let runner = own.start(&[&plan, "--agents", "scripted:3"]);
+    until("the others are merged", || {
+        let state = own.sandbox.run(&["ps", "--json"]);
+        let seen: serde_json::Value = serde_json::from_str(&state.out).unwrap_or_default();
+        let tasks = seen.as_array().cloned().unwrap_or_default();
+        tasks.len() == 1
+            && tasks[0]["task"] == "late-a"
+            && own.scratch().join("line-b.tries").exists()
+    });
+    // Somebody takes a file that one of the others has changed.
+    own.sandbox.claim("bob", "out/work-c.txt");
+    std::fs::write(own.scratch().join("go"), "").unwrap();
+    let finished = Finished::of_child(runner);
+    assert_eq!(finished.merged(), ["late-a", "line-b", "work-c"], "{finished:?}");
+    assert_eq!(finished.about("task.returned", "late-a").len(), 1, "{finished:?}");
+    assert!(finished.about("task.waiting", "late-a").is_empty(), "{finished:?}");
+    let passed = finished.about("task.passed", "late-a");
+    assert!(passed.iter().all(|own| own["files"] == 1), "{passed:?}");
+    own.is_sound();
+}
+
+#[test]
 fn work_that_passes_alone_and_fails_together_is_found() {
     let own = Workshop::with("checks = [\"test $(ls out | grep -c '^either-') -le 1\"]");
     let tasks = [("either-a", "attempts = 3"), ("either-b", "attempts = 3"), ("work-c", "")];
@@ -86,6 +111,8 @@ fn a_person_approves_a_merge() {
         "{finished:?}"
     );
     assert!(own.file(finished.branch(), "out/work-a.txt").is_some());
+    let [merged] = finished.about("task.merged", "work-a")[..] else { panic!("{finished:?}") };
+    assert_eq!(merged["commit"], finished.last()["commit"], "{finished:?}");
     // Who approved it can be asked for later.
     let place = "out/work-a.txt:1";
     let why = own.sandbox.ok(&["why", place, "--at", finished.branch()]).out;

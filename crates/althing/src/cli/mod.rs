@@ -3,6 +3,7 @@
 mod approvals;
 mod blobs;
 mod choices;
+mod demo;
 mod ending;
 mod frugal;
 mod hooks;
@@ -31,6 +32,7 @@ pub(crate) use approvals::{
 };
 pub(crate) use blobs::{Blob, BlobCommand, BlobGet};
 pub(crate) use choices::REMEMBERED;
+pub(crate) use demo::{Demo, DemoAgent, DemoTask};
 pub(crate) use ending::{WorkspaceGrant, WorkspaceReparent, WorkspaceTerminate};
 pub(crate) use frugal::{
     BriefArgs, CapsuleArgs, CapsuleCommand, FactArgs, FactCommand, HaidArgs, ShimsArgs, SymbolArgs,
@@ -226,7 +228,7 @@ pub(crate) struct Globals {
 pub(crate) enum Command {
     /// Set up a project in this folder, and wire agents to it.
     Init(Init),
-    /// Watch agents race for files in a throw-away repository.
+    /// Watch agents build a small program in a throw-away repository.
     Demo(Demo),
     /// Show what is going on and what keeps failing.
     Status(Status),
@@ -395,34 +397,6 @@ pub(crate) struct Status {
     /// Stay and show every change as it comes; ctrl-C ends it.
     #[arg(long)]
     pub(crate) watch: bool,
-}
-
-/// Arguments of `demo`.
-#[derive(Debug, Args)]
-#[command(after_help = "\
-Example:
-  althing demo --keep      keep the repository, to look around in it")]
-pub(crate) struct Demo {
-    /// Keep the repository.
-    #[arg(long)]
-    pub(crate) keep: bool,
-    /// How many agents work at the same time.
-    #[arg(long, default_value_t = 5, value_parser = clap::value_parser!(u8).range(2..=50))]
-    pub(crate) agents: u8,
-}
-
-/// Arguments of an agent of the demo.
-#[derive(Debug, Args)]
-pub(crate) struct DemoAgent {
-    /// How many pieces of work to finish.
-    #[arg(long)]
-    pub(crate) rounds: u32,
-    /// Claim this and then hang: the one that gets killed.
-    #[arg(long)]
-    pub(crate) hang_on: Option<String>,
-    /// Work on this one, however long it takes to get it.
-    #[arg(long)]
-    pub(crate) wait_for: Option<String>,
 }
 
 /// Arguments of the process that watches over an agent.

@@ -79,10 +79,6 @@ impl Supervisor<'_> {
             return None;
         }
         let passed = Turns::read(&attempt.folder).passed?;
-        let base = match &attempt.place {
-            Some(place) => place.base.clone(),
-            None => object(&known.branch.as_ref()?.base).ok()?,
-        };
         Some(Candidate {
             id: attempt.id.clone(),
             agent: attempt.agent.clone(),
@@ -91,7 +87,6 @@ impl Supervisor<'_> {
             run: self.run.clone(),
             terms: attempt.terms(),
             passed,
-            base,
         })
     }
 
@@ -234,6 +229,14 @@ impl Supervisor<'_> {
             return Ok(());
         }
         attempt.job = Some(Job::Clearing);
+        let was_asked = attempt.gate.take().is_some();
+        let (task, agent) = (attempt.key.clone(), attempt.agent.to_string());
+        if was_asked && known.status == Status::Closed {
+            // It was merged when a person approved it. Nothing else is merged while one is asked.
+            let (_, branch) = target(&self.shared.lead().present()?.state)?;
+            self.tell(RunEvent::Merged { task, agent, commit: branch.tip.to_string() });
+        }
+        let Some(attempt) = self.attempts.get(id) else { return Ok(()) };
         let (shared, send, id) = (self.shared.clone(), self.send.clone(), id.clone());
         let (name, is_merged) = (attempt.tree_name(), known.status == Status::Closed);
         let branch = known.branch.as_ref().map(|own| own.name.to_string());

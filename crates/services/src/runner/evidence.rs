@@ -6,7 +6,7 @@ use althing_kernel::task::terms::Terms;
 use althing_kernel::{AgentName, Surface};
 use althing_workshop::attempt_tree::AttemptTree;
 use althing_workshop::changes::Changes;
-use althing_workshop::checkout::Operation;
+use althing_workshop::checkout::{Checkout, Operation};
 use althing_workshop::command::{self, Limits};
 use althing_workshop::git::author::Author;
 use althing_workshop::git::message::Message;
@@ -16,7 +16,7 @@ use althing_workshop::git::tree_path::TreePath;
 use std::fmt::Write as _;
 
 use super::attempt::Passed;
-use super::prepare::git;
+use super::prepare::{git, object, target};
 use super::shared::Shared;
 use crate::error::Error;
 
@@ -75,14 +75,16 @@ fn listed<'p>(paths: impl Iterator<Item = &'p TreePath>) -> String {
 impl Judged<'_> {
     /// Looks at the work, and keeps its state as a commit if it passes.
     pub(crate) fn judge(&self) -> Result<Judgement, Error> {
-        let mut found = Vec::new();
         let checkout = self.tree.checkout();
         let unresolved = checkout.unresolved().map_err(git)?;
         if !unresolved.is_empty() {
             let paths = unresolved.unmerged.iter().chain(&unresolved.markers);
-            found.push(format!("Conflicts of a merge are not resolved in: {}", listed(paths)));
+            let found = format!("Conflicts of a merge are not resolved in: {}", listed(paths));
+            return Ok(Judgement::NotYet(found));
         }
-        let changes = Changes::since(checkout, self.base).map_err(git)?;
+        self.conclude_merge()?;
+        let mut found = Vec::new();
+        let changes = Changes::since(checkout, &self.since()?).map_err(git)?;
         let paths = changes.paths();
         let outside: Vec<&TreePath> =
             paths.iter().filter(|path| !is_allowed(self.terms, path)).collect();
@@ -131,13 +133,32 @@ impl Judged<'_> {
         Ok(Some(format!("`{check}` failed ({}):\n\n```\n{output}\n```", ran.ended)))
     }
 
-    /// Keeps the state of the worktree as a commit.
-    fn keep(&self) -> Result<ObjectId, Error> {
-        let checkout = self.tree.checkout().with_author(&Author::agent(self.agent.as_str()));
+    fn author(&self) -> Checkout {
+        self.tree.checkout().with_author(&Author::agent(self.agent.as_str()))
+    }
+
+    /// Commits a merge of the work of others whose conflicts are resolved. It has to show that their
+    /// work is in it, or it conflicts with it again.
+    fn conclude_merge(&self) -> Result<(), Error> {
+        let checkout = self.author();
         if checkout.under_way() == Some(Operation::Merge) {
-            // The work of others was merged into it. That has to show, or it conflicts with it again.
             checkout.commit_all(&self.message, None).map_err(git)?;
         }
+        Ok(())
+    }
+
+    /// The commit that the work builds on. The work of others that was merged into it is not its own.
+    fn since(&self) -> Result<ObjectId, Error> {
+        let (_, branch) = target(&self.shared.lead().present()?.state)?;
+        let head = self.tree.checkout().head().map_err(git)?;
+        let Some(head) = head.commit() else { return Ok(self.base.clone()) };
+        let newest = self.shared.repository().merge_base(head, &object(&branch.tip)?);
+        Ok(newest.map_err(git)?.unwrap_or_else(|| self.base.clone()))
+    }
+
+    /// Keeps the state of the worktree as a commit.
+    fn keep(&self) -> Result<ObjectId, Error> {
+        let checkout = self.author();
         let refs = self.shared.repository().refs();
         let seen = refs.read(&self.reference).map_err(git)?;
         let taken =

@@ -47,7 +47,6 @@ pub(crate) struct Candidate {
     pub(crate) run: String,
     pub(crate) terms: Terms,
     pub(crate) passed: Passed,
-    pub(crate) base: ObjectId,
 }
 
 /// What came of a piece of work in the queue.
@@ -251,7 +250,7 @@ fn check(shared: &Shared, commit: &ObjectId) -> Result<Option<String>, Error> {
 /// Has the kernel decide about a merge, and moves the branch.
 fn land(shared: &Shared, branch: &Branch, made: &Made) -> Result<Landed, Error> {
     let candidate = &made.candidate;
-    let hand_in = hand_in(shared, candidate);
+    let hand_in = hand_in(shared, candidate, &made.onto);
     let decided = hand_in.and_then(|epoch| decide(shared, branch, made, epoch));
     match decided {
         Ok(Reply::Gate(gate)) => Ok(Landed::Gate(gate.gate.to_string())),
@@ -270,7 +269,7 @@ fn land(shared: &Shared, branch: &Branch, made: &Made) -> Result<Landed, Error> 
 
 /// Makes the final checkpoint of an attempt and says that it is complete. Returns the fencing epoch of
 /// the lease it worked under.
-fn hand_in(shared: &Shared, candidate: &Candidate) -> Result<Option<u64>, Error> {
+fn hand_in(shared: &Shared, candidate: &Candidate, onto: &ObjectId) -> Result<Option<u64>, Error> {
     let agent = shared.agent(&candidate.agent);
     let own = view(&agent, &candidate.id)?;
     let state = agent.present()?.state;
@@ -281,13 +280,16 @@ fn hand_in(shared: &Shared, candidate: &Candidate) -> Result<Option<u64>, Error>
     }
     let commit = ObjectId::new(&candidate.passed.commit).map_err(git)?;
     let tree = shared.repository().tree_of(&commit).map_err(git)?;
+    // The work of others that was merged into it is not its own.
+    let base = shared.repository().merge_base(onto, &commit).map_err(git)?;
+    let base = base.unwrap_or_else(|| onto.clone());
     let said = candidate.passed.text.trim();
     let create = checkpoint::Create {
         artifacts: Vec::new(),
         commit: Some(checkpoint::Commit { commit: commit_id(&commit)?, tree: commit_id(&tree)? }),
         confidence: Confidence::default(),
         content: (!said.is_empty()).then(|| Content::Text(said.into())),
-        files_changed: files(shared, &agent, &candidate.base, &commit)?,
+        files_changed: files(shared, &agent, &base, &commit)?,
         intent: Text::lossy(&candidate.title),
         parent: own.head,
         resource_usage: None,

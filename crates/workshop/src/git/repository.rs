@@ -223,6 +223,15 @@ impl Repository {
         Ok(self.call(args).found()?.is_some())
     }
 
+    /// The newest commit in the past of both. None if they have nothing in common.
+    pub fn merge_base(
+        &self,
+        one: &ObjectId,
+        other: &ObjectId,
+    ) -> Result<Option<ObjectId>, GitError> {
+        self.call(["merge-base", one.as_str(), other.as_str()]).found_id()
+    }
+
     /// Whether names that differ in upper and lower case only are the same file here.
     pub fn ignores_case(&self) -> bool {
         self.ignores_case

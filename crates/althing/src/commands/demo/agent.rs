@@ -1,99 +1,204 @@
-//! An agent of the demo: a process that claims a file, works on it, and gives it back.
+//! An agent of the demo: a process that writes its part of the program, with the faults that real
+//! agents have.
 
-use althing_engine::{Client, Engine, EngineError};
-use althing_kernel::lease::{Open, Release, Surfaces, Ttl};
-use althing_kernel::query::{Answer, LeaseCheck, LeaseView, Query};
-use althing_kernel::text::Text;
-use althing_kernel::{Command, RefusalKind, Reply, Surface};
-use std::io::Write as _;
-use std::path::Path;
-use std::time::Duration;
+use std::path::{Path, PathBuf};
+use std::process::Command as Process;
+use std::time::{Duration, Instant};
 
-use super::FILES;
 use crate::app::App;
-use crate::cli::DemoAgent;
+use crate::cli::{DemoAgent, DemoTask};
 use crate::error::Error;
 
-/// How long leases last here: short, so that a crash is over soon.
-const TTL_SECS: i128 = 2;
-const WORK: Duration = Duration::from_millis(25);
-const WAIT: Duration = Duration::from_millis(40);
+/// How long an agent waits for another one before it goes on alone.
+const PATIENCE: Duration = Duration::from_secs(30);
+/// How often it looks whether something has come.
+const LOOK: Duration = Duration::from_millis(20);
+/// How long it waits before it asks for a file again.
+const ASK_AGAIN: Duration = Duration::from_millis(400);
+/// The exit code of `althing hook edit` for a file that somebody else holds.
+const HELD: i32 = 3;
+
+const LEXER: &str = include_str!("calc/lib/lexer.awk");
+const PARSER: &str = include_str!("calc/lib/parser.awk");
+const PRINTER: &str = include_str!("calc/lib/printer.awk");
+const COMMAND: &str = include_str!("calc/calc");
+const TESTS: &str = include_str!("calc/test.sh");
+const CHANGES: &str = "CHANGES";
+const README: &str = "README.md";
 
 pub(crate) fn run(app: &App, args: &DemoAgent) -> Result<(), Error> {
-    let project = app.project()?;
-    let engine = project.engine()?;
-    let client = project.client(app, &engine)?;
-    if let Some(file) = &args.hang_on {
-        claim(&client, file, "about to crash")?;
-        std::thread::sleep(Duration::from_mins(10));
-        return Ok(());
-    }
-    if let Some(file) = &args.wait_for {
-        while !work_on(&engine, &client, project.root(), file)? {
-            std::thread::sleep(WAIT);
+    let own = Agent { app, meet: &args.meet };
+    match args.task {
+        DemoTask::Lexer => own.lexer(),
+        DemoTask::Parser => own.parser(),
+        DemoTask::Printer => own.noted("lib/printer.awk", PRINTER, ["printer", "command"]),
+        DemoTask::Command => own.noted("calc", COMMAND, ["command", "printer"]),
+        DemoTask::Manual => own.manual(),
+        DemoTask::Examples => own.examples(),
+        DemoTask::Tests => {
+            own.ask("test.sh", || Ok(()))?;
+            write("test.sh", TESTS)?;
+            own.say("test.sh is written")
         }
-        return Ok(());
     }
-    // Everybody begins somewhere else, so that the race is for all files and not a queue.
-    let offset = client.principal().to_string().bytes().map(usize::from).sum::<usize>();
-    let mut next = offset;
-    let mut done = 0;
-    while done < args.rounds {
-        let file = FILES[next % FILES.len()];
-        next += 1;
-        if work_on(&engine, &client, project.root(), file)? {
-            done += 1;
+}
+
+struct Agent<'a> {
+    app: &'a App,
+    /// A folder in which agents leave signs for each other, so that they meet on any machine.
+    meet: &'a Path,
+}
+
+impl Agent<'_> {
+    /// Writes half of its file and is killed. Started again, it finds the half and writes the rest.
+    fn lexer(&self) -> Result<(), Error> {
+        let file = "lib/lexer.awk";
+        self.ask(file, || Ok(()))?;
+        if Path::new(file).exists() {
+            self.say("goes on with the half of lib/lexer.awk that is there")?;
         } else {
-            std::thread::sleep(WAIT);
+            let half: Vec<&str> = LEXER.lines().take(LEXER.lines().count() / 2).collect();
+            write(file, &half.join("\n"))?;
+            self.say("half of lib/lexer.awk is written")?;
+            self.leave(super::HALF_DONE)?;
+            std::thread::sleep(PATIENCE);
         }
+        write(file, LEXER)
+    }
+
+    /// Says that it is done when it is not. Told so, it does it well.
+    fn parser(&self) -> Result<(), Error> {
+        let file = "lib/parser.awk";
+        self.ask(file, || Ok(()))?;
+        if Path::new(file).exists() {
+            write(file, PARSER)?;
+            return self.say("products bind more than sums now");
+        }
+        write(file, &PARSER.replace("return 2", "return 1"))?;
+        self.say("lib/parser.awk is done, everything works")
+    }
+
+    /// Writes a file and a line of the list of changes, at the same time as another one. It does not ask
+    /// for the list first, so whoever is merged second has a conflict to resolve.
+    fn noted(&self, file: &str, text: &str, [own, other]: [&str; 2]) -> Result<(), Error> {
+        let changes = read(CHANGES)?;
+        if changes.contains("<<<<<<<") {
+            write(CHANGES, &both_sides(&changes))?;
+            return self.say("the conflict in CHANGES is resolved, both lines are kept");
+        }
+        self.ask(file, || Ok(()))?;
+        write(file, text)?;
+        write(CHANGES, &format!("{changes}- {file} is there.\n"))?;
+        self.leave(own)?;
+        self.wait_for(other);
+        self.say(&format!("{file} is written"))
+    }
+
+    fn manual(&self) -> Result<(), Error> {
+        self.ask(README, || Ok(()))?;
+        self.leave("manual")?;
+        self.wait_for("refused");
+        let text = "    calc EXPRESSION\n\nSigns are `+`, `-`, `*`, `/` and brackets.";
+        self.fill_in("(how to call it is to be written)", text)
+    }
+
+    /// Wants the file that the one before has in hand: it is refused, and waits.
+    fn examples(&self) -> Result<(), Error> {
+        self.wait_for("manual");
+        self.ask(README, || self.leave("refused"))?;
+        self.fill_in("(examples are to be written)", "    $ calc '2 + 3 * 4'\n    14")
+    }
+
+    fn fill_in(&self, place: &str, text: &str) -> Result<(), Error> {
+        write(README, &read(README)?.replace(place, text))?;
+        self.say("README.md is written")
+    }
+
+    fn say(&self, text: &str) -> Result<(), Error> {
+        self.app.out.line(text)
+    }
+
+    /// Asks whether a file may be edited, as the hooks of agents do, until it may.
+    fn ask(&self, file: &str, refused: impl Fn() -> Result<(), Error>) -> Result<(), Error> {
+        loop {
+            let asked = Process::new(super::stage::this_program()?)
+                .args(["hook", "edit", "--path", file])
+                .output()
+                .map_err(|error| Error::unavailable(format!("`althing hook edit`: {error}")))?;
+            match asked.status.code() {
+                Some(0) => return Ok(()),
+                Some(HELD) => {
+                    let reason = String::from_utf8_lossy(&asked.stderr);
+                    let first = reason.split([';', '\n']).next().unwrap_or_default();
+                    self.say(&format!("refused at the edit: {first}"))?;
+                    refused()?;
+                    std::thread::sleep(ASK_AGAIN);
+                }
+                _ => {
+                    let said = String::from_utf8_lossy(&asked.stderr).into_owned();
+                    return Err(Error::unavailable(format!("`althing hook edit`: {said}")));
+                }
+            }
+        }
+    }
+
+    fn leave(&self, sign: &str) -> Result<(), Error> {
+        let path = self.meet.join(sign);
+        std::fs::write(&path, b"")
+            .map_err(|error| Error::unavailable(format!("{}: {error}", path.display())))
+    }
+
+    fn wait_for(&self, sign: &str) {
+        let deadline = Instant::now() + PATIENCE;
+        while !self.meet.join(sign).exists() && Instant::now() < deadline {
+            std::thread::sleep(LOOK);
+        }
+    }
+}
+
+fn read(file: &str) -> Result<String, Error> {
+    std::fs::read_to_string(file).map_err(|error| Error::unavailable(format!("{file}: {error}")))
+}
+
+fn write(file: &str, text: &str) -> Result<(), Error> {
+    let path = PathBuf::from(file);
+    let failed = |error: std::io::Error| Error::unavailable(format!("{file}: {error}"));
+    if let Some(folder) = path.parent() {
+        std::fs::create_dir_all(folder).map_err(failed)?;
+    }
+    std::fs::write(&path, text).map_err(failed)?;
+    if text.starts_with("#!") {
+        super::stage::make_executable(&path).map_err(failed)?;
     }
     Ok(())
 }
 
-/// One piece of work: claim, work, write, give back. `false` if somebody else holds the file.
-fn work_on(engine: &Engine, client: &Client, root: &Path, file: &str) -> Result<bool, Error> {
-    let Some(lease) = claim(client, file, "demo work")? else { return Ok(false) };
-    std::thread::sleep(WORK);
-    if is_still_mine(engine, &lease)? {
-        let line = format!("{} {}\n", lease.epoch, client.principal());
-        let opened = std::fs::OpenOptions::new().append(true).open(root.join(file));
-        opened
-            .and_then(|mut file| file.write_all(line.as_bytes()))
-            .map_err(|error| Error::unavailable(format!("{file}: {error}")))?;
+/// A text in which both sides of each conflict are kept.
+fn both_sides(text: &str) -> String {
+    let mut in_base = false;
+    let mut kept = String::new();
+    for line in text.lines() {
+        let is = |mark: &str| line.starts_with(mark);
+        // Some people have git show what was there before, too.
+        in_base = is("|||||||") || (in_base && !is("======="));
+        let is_mark = is("<<<<<<<") || is("=======") || is(">>>>>>>");
+        if !in_base && !is_mark {
+            kept.push_str(line);
+            kept.push('\n');
+        }
     }
-    let release = Release { epoch: Some(lease.epoch), lease: lease.lease };
-    client.execute(Command::LeaseRelease(release))?;
-    Ok(true)
+    kept
 }
 
-/// Whether the lease is good, by its epoch: what a careful worker asks before it writes.
-fn is_still_mine(engine: &Engine, lease: &LeaseView) -> Result<bool, Error> {
-    let surfaces = Surfaces::new(lease.surfaces.clone());
-    let surfaces = surfaces.map_err(|error| Error::usage(error.to_string()))?;
-    let check =
-        LeaseCheck { holder: Some(lease.holder.clone()), epoch: Some(lease.epoch), surfaces };
-    match engine.ask(&Query::LeaseCheck(check))? {
-        Answer::Check(report) => Ok(report.epoch_valid == Some(true)),
-        _ => Ok(false),
-    }
-}
+#[cfg(test)]
+mod tests {
+    use super::both_sides;
 
-fn claim(client: &Client, file: &str, purpose: &str) -> Result<Option<LeaseView>, Error> {
-    let usage = |error: &dyn std::fmt::Display| Error::usage(error.to_string());
-    let surface = Surface::new(file).map_err(|error| usage(&error))?;
-    let command = Command::LeaseOpen(Open {
-        replace: false,
-        request_id: None,
-        reuse: None,
-        purpose: Some(Text::lossy(purpose)),
-        surfaces: Surfaces::new(vec![surface]).map_err(|error| usage(&error))?,
-        task: None,
-        ttl_s: Some(Ttl::new(TTL_SECS).map_err(|error| usage(&error))?),
-    });
-    match client.execute(command) {
-        Ok(Reply::Lease(lease)) => Ok(Some(lease)),
-        Ok(_) => Ok(None),
-        Err(EngineError::Refused(no)) if no.kind == RefusalKind::Collision => Ok(None),
-        Err(error) => Err(error.into()),
+    #[test]
+    fn both_sides_of_a_conflict_are_kept() {
+        let plain = "a\n<<<<<<< HEAD\nb\n=======\nc\n>>>>>>> x\nd\n";
+        assert_eq!(both_sides(plain), "a\nb\nc\nd\n");
+        let with_base = "<<<<<<< HEAD\nb\n||||||| base\nold\n=======\nc\n>>>>>>> x\n";
+        assert_eq!(both_sides(with_base), "b\nc\n");
     }
 }

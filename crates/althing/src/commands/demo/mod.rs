@@ -1,275 +1,244 @@
-//! `althing demo`: several real processes, real collisions, a real crash, on a real repository
-//! that is thrown away afterwards.
+//! `althing demo`: a small program is planned and built by several agents, with the faults that happen
+//! to agents, in a repository that is thrown away afterwards.
 //!
-//! Everything shown comes from the trail; nothing is staged beyond who does what.
+//! It is a run like any other: real processes, worktrees, claims, checks, merges and a person who
+//! approves. Only the agents are scripted.
 
 pub(crate) mod agent;
+mod stage;
+mod story;
 mod summary;
 
-use althing_engine::{Engine, Home, Options, Subscription, api};
-use althing_kernel::{Event, Principal};
-use althing_trail::Entry;
-use serde_json::json;
-use std::path::{Path, PathBuf};
-use std::process::{Child, Command as Process, Stdio};
+use althing_engine::{Engine, Options, api};
+use serde_json::{Value, json};
+use std::io::{BufRead as _, BufReader};
+use std::process::Child;
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
 use std::time::{Duration, Instant};
 
 use crate::app::App;
 use crate::cli::Demo;
 use crate::error::Error;
 use crate::frugal::waves;
-use crate::output::Tone;
+use crate::output::{Out, Tone};
+use stage::{PERSON, Stage};
+use story::{Cause, Story};
 use summary::Summary;
 
-/// The files the agents compete for.
-pub(crate) const FILES: &[&str] =
-    &["src/parser.rs", "src/lexer.rs", "src/main.rs", "docs/guide.md", "Cargo.toml"];
-/// The file the agent holds that gets killed.
-const CRASH_SITE: &str = "src/lexer.rs";
-const VICTIM: &str = "crasher";
-const HEIR: &str = "heir";
-/// How many pieces of work each agent finishes.
-const ROUNDS: u32 = 6;
+/// The sign of the agent that is killed in the middle of its work.
+const HALF_DONE: &str = "half-done";
+/// The task of that agent.
+const VICTIM: &str = "lexer";
+/// The line that is explained in the end: its file, and a part of it.
+const EXPLAINED: (&str, &str) = ("lib/parser.awk", "return 2");
+const EXPRESSION: &str = "2 + 3 * 4";
+/// How much of the explanation is shown.
+const WHY_LINES: usize = 9;
 /// When something is badly wrong, the demo says so instead of hanging.
 const PATIENCE: Duration = Duration::from_mins(2);
+const LOOK: Duration = Duration::from_millis(50);
 
 pub(crate) fn run(app: &App, args: &Demo) -> Result<(), Error> {
     let started = Instant::now();
-    let folder = Folder::new(args.keep)?;
-    let note = |text: &str| app.out.note(app.out.paint(Tone::Strong, text));
-    note(&format!("A throw-away repository in {}", folder.path.display()));
-    let home = set_up(&folder.path)?;
-    let engine = Engine::open(&home, Options::default())?;
-
-    let mut watch = Watch { app, subscription: engine.subscribe(0)?, summary: Summary::default() };
-    note("One agent claims a file and will be killed while it holds it:");
-    let mut victim = spawn(&folder.path, VICTIM, &["--rounds", "0", "--hang-on", CRASH_SITE])?;
-    watch.until(|summary| summary.has_granted(VICTIM))?;
-    kill(&mut victim)?;
-    note(&format!(
-        "{VICTIM} is dead (killed, no clean-up). Its lease still protects {CRASH_SITE}."
+    let out = app.out;
+    let stage = Stage::set_up(args.keep)?;
+    out.note(format!(
+        "{} A calculator is built by {} agents of {} kinds in {}",
+        out.paint(Tone::Strong, "A run."),
+        Stage::agents(),
+        Stage::kinds(),
+        stage.repository().display()
     ));
-
-    note(&format!(
-        "{} agents, each a process of its own, race for {} files:",
-        args.agents,
-        FILES.len()
-    ));
-    let rounds = ROUNDS.to_string();
-    let mut agents = Vec::new();
-    for n in 1..args.agents {
-        agents.push(spawn(&folder.path, &format!("agent{n}"), &["--rounds", &rounds])?);
+    let mut story = Story::new(app, started);
+    follow(&stage, &mut story)?;
+    let outcome = Outcome::of(&stage, &story)?;
+    if out.json {
+        return outcome.json(&stage, &story, started);
     }
-    let heir = ["--rounds", "0", "--wait-for", CRASH_SITE];
-    agents.push(spawn(&folder.path, HEIR, &heir)?);
-    watch.until_all_done(&mut agents)?;
-
-    let Watch { summary, .. } = watch;
-    drop(engine);
-    finish(app, &folder, &home, &summary, started)
-}
-
-fn finish(
-    app: &App,
-    folder: &Folder,
-    home: &Home,
-    summary: &Summary,
-    started: Instant,
-) -> Result<(), Error> {
-    let engine = Engine::open(home, Options::default())?;
-    let options = althing_trail::verify::Options { every_signature: true, ..Default::default() };
-    let mut log = engine.reader()?;
-    let report =
-        althing_engine::verify::verify(home, &mut *log, options, &mut |_, _| {})?.sound()?;
-    let files = summary::check_files(&folder.path)?;
-    let head = api::head(&engine)?;
-    if app.out.json {
-        return app.out.value(&json!({
-            "folder": folder.keep.then_some(&folder.path),
-            "seconds": started.elapsed().as_secs_f64(),
-            "summary": summary,
-            "files": files,
-            "verified": report,
-            "head": head.note,
-            "tokens": waves::measure(waves::SIZES)?,
-        }));
-    }
-    summary.print(app, &files)?;
-    app.out.line(format!(
-        "{} {} entries, {} heads and {} callers' signatures verified in one walk",
-        app.out.paint(Tone::Good, "The trail is sound:"),
-        report.trail.entries,
-        report.trail.head_signatures,
-        report.trail.caller_signatures
-    ))?;
-    app.out.line(format!(
-        "{}, both ways, built and counted ({}):",
-        app.out.paint(Tone::Strong, "Cost of instructions to waves of workers"),
-        althing_dialects::frugal::tokens::TOKENIZER
-    ))?;
-    for measured in waves::measure(waves::SIZES)? {
-        app.out.line(format!("  {}", waves::line(&measured)))?;
-    }
-    app.out.line(format!("Done in {:.1} s.", started.elapsed().as_secs_f64()))?;
-    if folder.keep {
-        app.out.line(format!("Look around: cd {} && althing trail", folder.path.display()))?;
+    outcome.print(app, &stage)?;
+    print_tokens(out)?;
+    out.line(format!("Done in {:.1} s.", started.elapsed().as_secs_f64()))?;
+    if args.keep {
+        out.line(format!("Look around: cd {}", stage.repository().display()))?;
+        out.line("  ./calc '(1 + 2) / 4'; git log --graph --oneline; althing ps --all")?;
+        out.line("  althing logs parser; althing why calc:4; althing trail")?;
     }
     Ok(())
 }
 
-/// Watches the trail grow and keeps count.
-struct Watch<'a> {
-    app: &'a App,
-    subscription: Subscription,
+/// Follows the run to its end.
+fn follow(stage: &Stage, story: &mut Story<'_>) -> Result<(), Error> {
+    let mut run = stage.start()?;
+    let watched = watch(&mut run, stage, story);
+    if watched.is_err() {
+        // Its agents end with it. The reason why it is stopped is worth more than that it is not.
+        let _ = stage.althing(&["stop", "--now"]);
+    }
+    let ended = run.wait().map_err(|error| Error::unavailable(error.to_string()))?;
+    watched?;
+    if ended.success() {
+        return Ok(());
+    }
+    Err(Error::unavailable(format!("the run did not come to its end: {}", stage.run_log().trim())))
+}
+
+/// Tells what happens, kills an agent and answers for the person.
+fn watch(run: &mut Child, stage: &Stage, story: &mut Story<'_>) -> Result<(), Error> {
+    let lines = lines_of(run);
+    let deadline = Instant::now() + PATIENCE;
+    let mut has_killed = false;
+    while Instant::now() < deadline {
+        match lines.recv_timeout(LOOK) {
+            Ok(line) => story.take(&line)?,
+            Err(RecvTimeoutError::Timeout) => {}
+            Err(RecvTimeoutError::Disconnected) => return Ok(()),
+        }
+        if !has_killed && stage.meet().join(HALF_DONE).exists() {
+            has_killed = kill(stage, story)?;
+        }
+        if let Some(gate) = story.gate.take() {
+            stage.as_person(&["gate", "approve", &gate])?;
+            story.line("", PERSON, Tone::Good, "approves the merge");
+        }
+    }
+    Err(Error::unavailable("the agents of the demo did not finish in time"))
+}
+
+/// The lines of the run, as they come.
+fn lines_of(run: &mut Child) -> Receiver<String> {
+    let (send, receive) = mpsc::channel();
+    if let Some(output) = run.stdout.take() {
+        std::thread::spawn(move || {
+            for line in BufReader::new(output).lines().map_while(Result::ok) {
+                if send.send(line).is_err() {
+                    return;
+                }
+            }
+        });
+    }
+    receive
+}
+
+/// Kills the agent that has done half of its work. Returns whether it was there.
+fn kill(stage: &Stage, story: &Story<'_>) -> Result<bool, Error> {
+    let attempts = read(&stage.althing(&["ps", "--json"])?)?;
+    let attempts = attempts.as_array().map(Vec::as_slice).unwrap_or_default();
+    let Some(own) = attempts.iter().find(|own| own["task"] == VICTIM) else { return Ok(false) };
+    let Some(pid) = own["pid"].as_u64() else { return Ok(false) };
+    stage.sh(&["-c", &format!("kill -KILL {pid}")])?;
+    let agent = own["agent"].as_str().unwrap_or_default();
+    story.line(VICTIM, agent, Tone::Bad, &format!("gets SIGKILL, as process {pid}"));
+    Ok(true)
+}
+
+/// What came of the run.
+struct Outcome {
     summary: Summary,
+    /// The program's answer.
+    answer: String,
+    /// The output of its tests.
+    tests: Vec<String>,
+    /// The line that is explained, as `FILE:LINE`.
+    place: String,
+    verified: althing_engine::verify::Report,
+    head: Value,
 }
 
-impl Watch<'_> {
-    fn look(&mut self, wait: Duration) -> Result<(), Error> {
-        for commit in self.subscription.next(wait)? {
-            for line in commit.entries() {
-                let entry = Entry::read(line)
-                    .map_err(|error| Error::unavailable(format!("an unreadable entry: {error}")))?;
-                self.summary.take(&entry);
-                self.show(&entry);
-            }
+impl Outcome {
+    /// Executes the program and its tests, and verifies the trail.
+    fn of(stage: &Stage, story: &Story<'_>) -> Result<Self, Error> {
+        let answer = stage.sh(&["calc", EXPRESSION])?.trim().to_owned();
+        let tests = stage.sh(&["test.sh"])?.lines().map(str::to_owned).collect();
+        let home = stage.home();
+        let engine = Engine::open(&home, Options::default())?;
+        let options =
+            althing_trail::verify::Options { every_signature: true, ..Default::default() };
+        let mut log = engine.reader()?;
+        let verified =
+            althing_engine::verify::verify(&home, &mut *log, options, &mut |_, _| {})?.sound()?;
+        let head = serde_json::to_value(api::head(&engine)?.note);
+        let head = head.map_err(|error| Error::unavailable(error.to_string()))?;
+        let summary = Summary::of(&engine)?;
+        check(&summary, story)?;
+        let place = place(stage)?;
+        Ok(Outcome { summary, answer, tests, place, verified, head })
+    }
+
+    fn json(&self, stage: &Stage, story: &Story<'_>, started: Instant) -> Result<(), Error> {
+        let why = read(&stage.althing(&["why", &self.place, "--json"])?)?;
+        Out::new(true).value(&json!({
+            "folder": stage.keep.then(|| stage.repository()),
+            "seconds": started.elapsed().as_secs_f64(),
+            "summary": self.summary,
+            "run": story.finished,
+            "returned": story.returned,
+            "program": { "expression": EXPRESSION, "answer": self.answer, "tests": self.tests },
+            "why": why,
+            "verified": self.verified,
+            "head": self.head,
+            "tokens": waves::measure(waves::SIZES)?,
+        }))
+    }
+
+    fn print(&self, app: &App, stage: &Stage) -> Result<(), Error> {
+        let out = app.out;
+        let strong = |text: &str| out.paint(Tone::Strong, text);
+        out.line("")?;
+        self.summary.print(app)?;
+        out.line("")?;
+        out.line(format!("{} {}", strong(&format!("./calc '{EXPRESSION}'")), self.answer))?;
+        out.line(format!("{} {} pass", strong("sh test.sh"), self.tests.len()))?;
+        out.line(strong(&format!("althing why {}", self.place)))?;
+        for line in stage.althing(&["why", &self.place])?.lines().skip(1).take(WHY_LINES) {
+            out.cut_line(format!("  {line}"))?;
         }
-        Ok(())
-    }
-
-    /// Shows what is worth a line; a collision is, once per pair, or it would drown the rest.
-    fn show(&mut self, entry: &Entry) {
-        let draft = &entry.stamped.draft;
-        let shown = match &draft.event {
-            Event::LeaseOpened(_) | Event::LeaseExpired(_) | Event::LeaseForced(_) => true,
-            Event::CommandRefused(_) => self.summary.is_news(entry),
-            // Any other entry is no news to whoever watches the demo.
-            _ => false,
-        };
-        if shown {
-            let what = crate::event_summary::summary(&draft.event);
-            let actor = draft.actor.to_string();
-            self.app.out.note(format!("  {actor:<14} {:<16} {what}", draft.event.kind().as_str()));
-        }
-    }
-
-    fn until(&mut self, done: impl Fn(&Summary) -> bool) -> Result<(), Error> {
-        let deadline = Instant::now() + PATIENCE;
-        while !done(&self.summary) {
-            if Instant::now() > deadline {
-                return Err(Error::unavailable("the demo's agents made no progress"));
-            }
-            self.look(Duration::from_millis(100))?;
-        }
-        Ok(())
-    }
-
-    fn until_all_done(&mut self, agents: &mut [Child]) -> Result<(), Error> {
-        let deadline = Instant::now() + PATIENCE;
-        loop {
-            self.look(Duration::from_millis(50))?;
-            let mut running = 0;
-            for agent in agents.iter_mut() {
-                match agent.try_wait() {
-                    Ok(None) => running += 1,
-                    Ok(Some(status)) if status.success() => {}
-                    Ok(Some(status)) => {
-                        return Err(Error::unavailable(format!("an agent failed: {status}")));
-                    }
-                    Err(error) => return Err(Error::unavailable(error.to_string())),
-                }
-            }
-            if running == 0 {
-                return self.look(Duration::ZERO);
-            }
-            if Instant::now() > deadline {
-                for agent in agents.iter_mut() {
-                    // One that ended meanwhile cannot be killed, and need not be.
-                    let _ = agent.kill();
-                }
-                return Err(Error::unavailable("the demo's agents did not finish"));
-            }
-        }
+        let trail = &self.verified.trail;
+        out.line(format!(
+            "{} {} entries, {} heads and {} callers' signatures verified in one walk",
+            out.paint(Tone::Good, "The trail is sound:"),
+            trail.entries,
+            trail.head_signatures,
+            trail.caller_signatures
+        ))
     }
 }
 
-fn set_up(path: &Path) -> Result<Home, Error> {
-    for file in FILES {
-        let file = path.join(file);
-        let parent = file.parent().unwrap_or(path);
-        std::fs::create_dir_all(parent)
-            .and_then(|()| std::fs::write(&file, b""))
-            .map_err(|error| Error::unavailable(format!("{}: {error}", file.display())))?;
-    }
-    // Without git the demo works in a plain folder just as well.
-    let git = Process::new("git").args(["init", "--quiet"]).current_dir(path).status();
-    let state = match git {
-        Ok(status) if status.success() => path.join(".git").join("althing"),
-        _ => path.join(".althing"),
-    };
-    let home = Home::new(&state);
-    Engine::create(&home, "demo", &Options::default())?;
-    Ok(home)
-}
-
-fn spawn(folder: &Path, name: &str, args: &[&str]) -> Result<Child, Error> {
-    let program = std::env::current_exe().map_err(|error| {
-        Error::unavailable(format!("cannot find the path of this program: {error}"))
-    })?;
-    Process::new(program)
-        .arg("demo-agent")
-        .args(args)
-        .args(["--as", name])
-        .current_dir(folder)
-        .env_remove("ALTHING_HOME")
-        .env_remove("ALTHING_STORE")
-        .env_remove("ALTHING_SESSION")
-        .env_remove("ALTHING_USER")
-        .stdin(Stdio::null())
-        .stdout(Stdio::null())
-        .spawn()
-        .map_err(|error| Error::unavailable(format!("cannot start an agent: {error}")))
-}
-
-fn kill(child: &mut Child) -> Result<(), Error> {
-    child
-        .kill()
-        .and_then(|()| child.wait().map(|_| ()))
-        .map_err(|error| Error::unavailable(format!("cannot kill an agent: {error}")))
-}
-
-/// The folder of the demo; gone afterwards unless it is to be kept.
-struct Folder {
-    path: PathBuf,
-    keep: bool,
-}
-
-impl Folder {
-    fn new(keep: bool) -> Result<Self, Error> {
-        let failed = |error: &dyn std::fmt::Display| {
-            Error::unavailable(format!("no folder for the demo: {error}"))
-        };
-        let random: [u8; 4] = althing_engine::mint::random().map_err(|error| failed(&error))?;
-        let name = format!("althing-demo-{:08x}", u32::from_be_bytes(random));
-        let path = std::env::temp_dir().join(name);
-        std::fs::create_dir(&path).map_err(|error| failed(&error))?;
-        Ok(Folder { path, keep })
+/// Refuses to have shown what did not happen.
+fn check(summary: &Summary, story: &Story<'_>) -> Result<(), Error> {
+    let happened = [
+        ("no agent was refused at an edit", summary.collisions > 0),
+        ("no agent was killed", summary.killed > 0 && story.has_returned(Cause::Killed)),
+        ("no check failed", story.has_returned(Cause::Check)),
+        ("no merge conflicted", story.has_returned(Cause::Conflict)),
+        ("nobody approved a merge", summary.approved_by.iter().any(|own| own == PERSON)),
+    ];
+    match happened.iter().find(|(_, happened)| !happened) {
+        None => Ok(()),
+        Some((lacking, _)) => Err(Error::unavailable(format!("the demo is not whole: {lacking}"))),
     }
 }
 
-impl Drop for Folder {
-    fn drop(&mut self) {
-        if !self.keep {
-            // If it cannot be removed, it is left to the system's own clean-up.
-            let _ = std::fs::remove_dir_all(&self.path);
-        }
-    }
+/// The place of the line that is explained.
+fn place(stage: &Stage) -> Result<String, Error> {
+    let (file, part) = EXPLAINED;
+    let text = std::fs::read_to_string(stage.repository().join(file))
+        .map_err(|error| Error::unavailable(format!("{file}: {error}")))?;
+    let line = text.lines().position(|line| line.contains(part)).unwrap_or(0) + 1;
+    Ok(format!("{file}:{line}"))
 }
 
-/// The name of the agent who did something, if one did.
-fn agent_of(holder: &Principal) -> Option<&str> {
-    match holder {
-        Principal::Agent(name) => Some(name.as_str()),
-        _ => None,
+fn print_tokens(out: Out) -> Result<(), Error> {
+    out.line(format!(
+        "{}, both ways, built and counted ({}):",
+        out.paint(Tone::Strong, "Cost of instructions to waves of workers"),
+        althing_dialects::frugal::tokens::TOKENIZER
+    ))?;
+    for measured in waves::measure(waves::SIZES)? {
+        out.line(format!("  {}", waves::line(&measured)))?;
     }
+    Ok(())
+}
+
+fn read(text: &str) -> Result<Value, Error> {
+    serde_json::from_str(text).map_err(|error| Error::unavailable(format!("{text:?}: {error}")))
 }

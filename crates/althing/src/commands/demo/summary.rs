@@ -1,136 +1,99 @@
-//! The results of the demo, counted from the trail and checked against the files.
+//! The results of the demo, counted from the trail.
 
-use althing_kernel::{Actor, Event};
-use althing_trail::Entry;
+use althing_engine::Engine;
+use althing_kernel::approvals::gate::GateEnd;
+use althing_kernel::text::Text;
+use althing_kernel::{Actor, Event, Principal, RefusalKind};
+use althing_trail::{Commit, Entry};
 use serde::Serialize;
-use std::collections::{BTreeMap, BTreeSet};
-use std::path::Path;
+use std::collections::BTreeMap;
+use std::time::Duration;
 
-use super::{FILES, agent_of};
 use crate::app::App;
 use crate::error::Error;
-use crate::output::counted;
 
 /// Counts from the trail.
 #[derive(Debug, Default, Serialize)]
-pub(crate) struct Summary {
+pub(super) struct Summary {
     agents: BTreeMap<String, Counts>,
-    expired: u64,
-    takeovers: u64,
-    #[serde(skip)]
-    expired_files: BTreeSet<String>,
-    #[serde(skip)]
-    holders: BTreeMap<String, String>,
-    #[serde(skip)]
-    shown: BTreeSet<(String, String)>,
+    /// How often somebody wanted what somebody else held.
+    pub(super) collisions: u64,
+    /// How many processes a signal ended.
+    pub(super) killed: u64,
+    /// How many pieces of work were merged.
+    pub(super) merges: u64,
+    /// The people who approved something.
+    pub(super) approved_by: Vec<String>,
 }
 
 /// The results of one agent.
 #[derive(Debug, Default, Serialize)]
 struct Counts {
+    /// How often its process was started.
+    started: u64,
     granted: u64,
     refused: u64,
 }
 
-/// The results for one file.
-#[derive(Debug, Serialize)]
-pub(crate) struct FileCheck {
-    file: &'static str,
-    writes: usize,
-    writers: usize,
-    /// Whether every write was made under a later epoch than the one before it.
-    in_order: bool,
-}
-
 impl Summary {
-    pub(crate) fn take(&mut self, entry: &Entry) {
-        let draft = &entry.stamped.draft;
-        let actor = match &draft.actor {
-            Actor::Principal(principal) => agent_of(principal).map(str::to_owned),
-            Actor::Protocol => None,
-        };
-        match (&draft.event, actor) {
-            (Event::LeaseOpened(opened), Some(agent)) => {
-                self.agents.entry(agent).or_default().granted += 1;
-                let file = opened.surfaces.as_slice()[0].to_string();
-                if self.expired_files.remove(&file) {
-                    self.takeovers += 1;
-                }
-                self.holders.insert(opened.lease.to_string(), file);
+    /// Reads the whole trail.
+    pub(super) fn of(engine: &Engine) -> Result<Self, Error> {
+        let mut summary = Summary::default();
+        let mut all = engine.subscribe(0)?;
+        loop {
+            let commits = all.next(Duration::ZERO)?;
+            if commits.is_empty() {
+                return Ok(summary);
             }
-            (Event::CommandRefused(_), Some(agent)) => {
-                self.agents.entry(agent).or_default().refused += 1;
+            for line in commits.iter().flat_map(Commit::entries) {
+                let entry = Entry::read(line)
+                    .map_err(|error| Error::unavailable(format!("an unreadable entry: {error}")))?;
+                summary.take(&entry);
             }
-            (Event::LeaseExpired(expired), _) => {
-                self.expired += 1;
-                self.expired_files.extend(self.holders.get(expired.lease.as_str()).cloned());
-            }
-            // Any other entry is not counted here.
-            _ => {}
         }
     }
 
-    pub(crate) fn has_granted(&self, agent: &str) -> bool {
-        self.agents.get(agent).is_some_and(|counts| counts.granted > 0)
+    fn take(&mut self, entry: &Entry) {
+        let draft = &entry.stamped.draft;
+        let agent = match &draft.actor {
+            Actor::Principal(Principal::Agent(name)) => Some(name.to_string()),
+            _ => None,
+        };
+        let mut own = Counts::default();
+        match &draft.event {
+            Event::LeaseOpened(_) => own.granted = 1,
+            Event::ProcessStarted(_) => own.started = 1,
+            Event::CommandRefused(refused) => {
+                own.refused = 1;
+                self.collisions += u64::from(refused.kind == RefusalKind::Collision);
+            }
+            Event::ProcessEnded(ended) => {
+                let is_killed = |reason: &Text<1000>| reason.as_str().contains("signal 9");
+                self.killed += u64::from(ended.reason.as_ref().is_some_and(is_killed));
+            }
+            Event::IntegrationCompleted(_) => self.merges += 1,
+            Event::GateResolved(gate) if gate.action == GateEnd::Approve => {
+                self.approved_by.push(gate.actor.to_string());
+            }
+            _ => return,
+        }
+        let Some(agent) = agent else { return };
+        let counts = self.agents.entry(agent).or_default();
+        counts.started += own.started;
+        counts.granted += own.granted;
+        counts.refused += own.refused;
     }
 
-    /// Whether this refusal, of this agent in favour of that lease, was not told yet.
-    pub(crate) fn is_news(&mut self, entry: &Entry) -> bool {
-        let Event::CommandRefused(refused) = &entry.stamped.draft.event else { return false };
-        let actor = entry.stamped.draft.actor.to_string();
-        self.shown.insert((actor, refused.message.to_string()))
-    }
-
-    pub(crate) fn print(&self, app: &App, files: &[FileCheck]) -> Result<(), Error> {
-        app.out.line("")?;
-        let rows: Vec<Vec<String>> = self
-            .agents
-            .iter()
-            .map(|(agent, counts)| {
-                vec![agent.clone(), counts.granted.to_string(), counts.refused.to_string()]
-            })
-            .collect();
-        app.out.table(&["AGENT", "GRANTED", "REFUSED"], &rows)?;
-        app.out.line("")?;
-        let rows: Vec<Vec<String>> = files
-            .iter()
-            .map(|check| {
-                vec![
-                    check.file.to_owned(),
-                    check.writes.to_string(),
-                    check.writers.to_string(),
-                    if check.in_order { "yes" } else { "NO" }.to_owned(),
-                ]
-            })
-            .collect();
-        app.out.table(&["FILE", "WRITES", "WRITERS", "ONE AT A TIME"], &rows)?;
-        app.out.line("")?;
-        app.out.line(format!(
-            "{} lease expired with its dead holder and was taken over {}.",
-            self.expired,
-            counted(self.takeovers, "time", "times")
-        ))
-    }
-}
-
-/// Reads back what the agents wrote.
-pub(super) fn check_files(root: &Path) -> Result<Vec<FileCheck>, Error> {
-    let mut checks = Vec::new();
-    for file in FILES {
-        let text = std::fs::read_to_string(root.join(file))
-            .map_err(|error| Error::unavailable(format!("{file}: {error}")))?;
-        let epochs: Vec<u64> = text
-            .lines()
-            .filter_map(|line| line.split(' ').next().and_then(|epoch| epoch.parse().ok()))
-            .collect();
-        let writers: BTreeSet<&str> =
-            text.lines().filter_map(|line| line.split(' ').nth(1)).collect();
-        let in_order =
-            epochs.windows(2).all(|pair| pair[0] < pair[1]) && epochs.len() == text.lines().count();
-        checks.push(FileCheck { file, writes: epochs.len(), writers: writers.len(), in_order });
-    }
-    match checks.iter().find(|check| !check.in_order) {
-        Some(bad) => Err(Error::unavailable(format!("{} was written out of turn", bad.file))),
-        None => Ok(checks),
+    pub(super) fn print(&self, app: &App) -> Result<(), Error> {
+        let row = |(agent, counts): (&String, &Counts)| {
+            let Counts { started, granted, refused } = counts;
+            vec![agent.clone(), started.to_string(), granted.to_string(), refused.to_string()]
+        };
+        // The runner starts processes and is none.
+        let agents = self.agents.iter().filter(|(_, counts)| counts.started > 0);
+        app.out.table(
+            &["AGENT", "STARTED", "CLAIMED", "REFUSED"],
+            &agents.map(row).collect::<Vec<_>>(),
+        )
     }
 }
