@@ -156,6 +156,11 @@ fn the_guide_to_verify_and_prove_runs_as_it_is_shown() {
     run_page("docs/how-to/verify-and-prove.md", 8);
 }
 
+#[test]
+fn the_guide_to_wire_your_agent_runs_as_it_is_shown() {
+    run_page("docs/how-to/wire-your-agent.md", 11);
+}
+
 /// A guide that is added is run as well.
 #[test]
 fn every_guide_is_run() {

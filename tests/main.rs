@@ -19,6 +19,8 @@ mod gates;
 #[cfg(unix)]
 mod guide;
 mod highway;
+#[cfg(unix)]
+mod hooks;
 mod identity;
 mod inbox;
 mod leases;
@@ -60,3 +62,5 @@ mod topology;
 mod torture;
 mod trail;
 mod views;
+#[cfg(unix)]
+mod workshop;

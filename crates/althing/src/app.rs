@@ -141,6 +141,7 @@ impl Project {
             screening: self.settings.memory_secrets.value,
             projection: Some(Arc::new(self.planning())),
             door: Some(self.door),
+            is_program_running: Some(althing_workshop::ancestry::is_running),
             ..Options::default()
         }
     }

@@ -22,6 +22,7 @@ mod moment;
 mod naming;
 mod output;
 mod place;
+mod plan_file;
 mod planning;
 mod progress;
 mod screen;
@@ -31,6 +32,7 @@ mod surfaces;
 mod table;
 
 use althing_engine::screen::{leaks, without_secrets};
+use std::io::IsTerminal as _;
 use std::process::ExitCode;
 
 use commands::Outcome;
@@ -48,8 +50,20 @@ fn main() -> ExitCode {
         return help_of_server();
     }
     let json_wanted = std::env::args_os().any(|arg| arg == "--json");
-    let (cli, typed) = match cli::parse(arguments()) {
+    let arguments = arguments();
+    let is_hook = cli::is_hook(&arguments);
+    let parsed = if is_hook {
+        cli::parse_hook(arguments).map(|cli| (cli, "hook".to_owned()))
+    } else {
+        cli::parse(arguments)
+    };
+    let (cli, typed) = match parsed {
         Ok(parsed) => parsed,
+        // An agent would take the exit code of wrong usage for a refusal.
+        Err(error) if is_hook && error.use_stderr() && !std::io::stdin().is_terminal() => {
+            let _ = error.print();
+            return ExitCode::SUCCESS;
+        }
         Err(error) => return misused(&error, json_wanted),
     };
     let app = app::App::new(cli.globals);

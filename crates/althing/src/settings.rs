@@ -7,13 +7,20 @@ use althing_kernel::lease::Ttl;
 use althing_kernel::name::NameError;
 use althing_kernel::session::{GRACE_DEFAULT, Grace};
 use althing_kernel::{AgentName, Rule, Span, UserId, WorkspaceId};
+use althing_services::hooks::{Broken, KeepGoing, OnEdit, Outside};
 use serde::Deserialize;
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use crate::cli::Globals;
 use crate::error::Error;
 use crate::place::Place;
 use crate::span::parse_secs;
+
+mod workshop;
+
+pub(crate) use workshop::WorkshopSettings;
+use workshop::{AgentTable, WorkshopTable};
 
 /// Where a value comes from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
@@ -46,6 +53,27 @@ struct File {
     trail: Option<TrailTable>,
     memory: Option<MemoryTable>,
     sessions: Option<SessionsTable>,
+    workshop: Option<WorkshopTable>,
+    agents: Option<BTreeMap<String, AgentTable>>,
+    claims: Option<ClaimsTable>,
+    hooks: Option<HooksTable>,
+}
+
+/// `[claims]` in that file: what becomes of edits.
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct ClaimsTable {
+    on_edit: Option<String>,
+    outside: Option<String>,
+}
+
+/// `[hooks]` in that file: the hooks of agents.
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct HooksTable {
+    broken: Option<String>,
+    tokens: Option<u64>,
+    stop: Option<String>,
 }
 
 /// `[sessions]` in that file: settings of connected agents.
@@ -113,9 +141,27 @@ pub(crate) struct Settings {
     pub(crate) memory_secrets: Setting<Screening>,
     /// How long what a host held stays after the host has gone.
     pub(crate) session_grace: Setting<Grace>,
+    /// How plans are run.
+    pub(crate) workshop: WorkshopSettings,
+    /// What becomes of files that nobody holds when they are edited.
+    pub(crate) claims_on_edit: Setting<OnEdit>,
+    /// What becomes of edits outside the authority of an attempt.
+    pub(crate) claims_outside: Setting<Outside>,
+    /// What agents are told when Althing itself is broken.
+    pub(crate) hooks_broken: Setting<Broken>,
+    /// The most tokens that a hook tells an agent.
+    pub(crate) hooks_tokens: Setting<u64>,
+    /// When an agent is kept from ending.
+    pub(crate) hooks_stop: Setting<KeepGoing>,
 }
 
+/// The folder for worktrees.
+const WORKTREES_VARIABLE: &str = "ALTHING_WORKTREES";
+
 const PATIENCE_SECS_DEFAULT: u64 = 30;
+const HOOK_TOKENS_DEFAULT: u64 = 400;
+/// More would take the place of what the agent works on.
+const HOOK_TOKENS_MAX: u64 = 10_000;
 const CHECK_TIMEOUT_SECS_DEFAULT: u64 = 600;
 /// The longest age that can be set: a hundred years.
 const AGE_SECS_MAX: u64 = 36_500 * 24 * 60 * 60;
@@ -154,6 +200,14 @@ impl Settings {
         let secrets = layers(None, "ALTHING_MEMORY_SECRETS", memory.secrets)?;
         let sessions = file.sessions.unwrap_or_default();
         let grace = layers(None, "ALTHING_SESSIONS_GRACE", sessions.grace)?;
+        let claims = file.claims.unwrap_or_default();
+        let on_edit = layers(None, "ALTHING_CLAIMS_ON_EDIT", claims.on_edit)?;
+        let outside = layers(None, "ALTHING_CLAIMS_OUTSIDE", claims.outside)?;
+        let hooks = file.hooks.unwrap_or_default();
+        let broken = layers(None, "ALTHING_HOOKS_BROKEN", hooks.broken)?;
+        let tokens = hooks.tokens.map(|tokens| tokens.to_string());
+        let tokens = layers(None, "ALTHING_HOOKS_TOKENS", tokens)?;
+        let stop = layers(None, "ALTHING_HOOKS_STOP", hooks.stop)?;
         Ok(Settings {
             agent: agent.read_or(None, |text| agent_called(bare(text, "agent:")).map(Some))?,
             user: user.read_or(None, |text| UserId::new(bare(text, "user:")).map(Some))?,
@@ -176,6 +230,16 @@ impl Settings {
             deployment: deployment.read_or(Deployment::default(), str::parse)?,
             memory_secrets: secrets.read_or(Screening::default(), read_secrets)?,
             session_grace: grace.read_or(GRACE_DEFAULT, read_grace)?,
+            workshop: WorkshopSettings::gather(
+                file.workshop.unwrap_or_default(),
+                file.agents.unwrap_or_default(),
+                place,
+            )?,
+            claims_on_edit: on_edit.read_or(OnEdit::default(), str::parse)?,
+            claims_outside: outside.read_or(Outside::default(), str::parse)?,
+            hooks_broken: broken.read_or(Broken::default(), str::parse)?,
+            hooks_tokens: tokens.read_or(HOOK_TOKENS_DEFAULT, read_hook_tokens)?,
+            hooks_stop: stop.read_or(KeepGoing::default(), str::parse)?,
         })
     }
 }
@@ -237,6 +301,12 @@ fn read_grace(text: &str) -> Result<Grace, String> {
     Grace::new(parse_secs(text)?).map_err(|error| error.to_string())
 }
 
+/// Reads how many tokens a hook may tell an agent.
+fn read_hook_tokens(text: &str) -> Result<u64, String> {
+    let tokens = text.parse().ok().filter(|tokens| *tokens <= HOOK_TOKENS_MAX);
+    tokens.ok_or_else(|| format!("a number of tokens is 0 to {HOOK_TOKENS_MAX}, not {text:?}"))
+}
+
 /// Reads an age, or the word for one that is never reached.
 fn read_age(text: &str, never: &str) -> Result<Option<Span>, String> {
     if text == never {
@@ -274,7 +344,7 @@ fn read_file(path: &Path) -> Result<File, Error> {
 }
 
 /// An agent by its name, or by its HAID as servers tell it.
-fn agent_called(text: &str) -> Result<AgentName, NameError> {
+pub(crate) fn agent_called(text: &str) -> Result<AgentName, NameError> {
     AgentName::new(&agent_named(text).unwrap_or_else(|_| text.to_owned()))
 }
 

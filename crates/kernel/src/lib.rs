@@ -72,6 +72,7 @@ pub use rules::runs::task;
 pub use rules::runs::workspace;
 pub use values::content;
 pub use values::door;
+pub use values::git;
 pub use values::id;
 pub use values::key;
 pub use values::name;

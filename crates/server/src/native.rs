@@ -3,6 +3,7 @@
 
 use althing_kernel::Door;
 use althing_kernel::lease::Ttl;
+use althing_kernel::records::next::Next as NextTask;
 use althing_services::frugal::{Ledger, identify};
 use althing_services::mail::{self, Address, Letter, Outgoing};
 use althing_services::memory::{Verb, Verbs};
@@ -188,7 +189,7 @@ fn status(context: &ProjectContext, _: &Identity, _: Nothing) -> Result<Value, E
 fn next(context: &ProjectContext, _: &Identity, args: Next) -> Result<Value, Error> {
     let Next { task } = args;
     let task = task.as_deref().map(task_of).transpose()?;
-    native::next(context, task)?.told()
+    native::next(context, &NextTask { task, ..NextTask::default() })?.told()
 }
 
 fn claim(context: &ProjectContext, _: &Identity, args: Claim) -> Result<Value, Error> {

@@ -3,19 +3,24 @@
 //! Commits are made from a throw-away index, and branches appear with their first commit or not at
 //! all. What the person has checked out, staged or not yet saved stays as it is.
 
+pub mod author;
+pub mod call;
 pub mod lane;
+pub mod message;
+pub mod object_id;
+pub mod ref_name;
+pub mod refs;
+pub mod tree_path;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
-use std::io::Write as _;
 use std::path::{Path, PathBuf};
-use std::process::{Command as Process, Stdio};
 
 use crate::error::WorkshopError;
 use crate::scratch::{Scratch, remove_leftover};
+use author::{ADDRESS, Author};
+use call::{Call, GitError};
 
-/// The address of whoever commits here.
-const ADDRESS: &str = "agent@althing.invalid";
 /// How deep repositories lie in each other at most.
 const NESTED_MAX: usize = 8;
 
@@ -104,46 +109,17 @@ impl Git {
         index: Option<&Path>,
         input: &[u8],
     ) -> Result<Vec<u8>, WorkshopError> {
-        let cannot = |error: std::io::Error| WorkshopError::new(format!("git: {error}"));
-        let mut git = Process::new("git");
-        // No hook and no monitor that a repository configures is to be started here. Its filters
-        // are: what is kept has to be what git itself would make of the files.
-        git.args(["-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null"]);
-        for (name, _) in std::env::vars_os() {
-            if name.to_string_lossy().starts_with("GIT_") {
-                git.env_remove(name);
-            }
-        }
+        let author = Author::agent(&self.author);
+        let mut call = Call::new(&self.root, args).author(&author).input(input);
         if let Some(index) = index {
-            git.env("GIT_INDEX_FILE", index);
+            call = call.index(index);
         }
-        for role in ["AUTHOR", "COMMITTER"] {
-            git.env(format!("GIT_{role}_NAME"), &self.author);
-            git.env(format!("GIT_{role}_EMAIL"), ADDRESS);
-        }
-        let mut child = git
-            .args(args)
-            .current_dir(&self.root)
-            .env("GIT_OPTIONAL_LOCKS", "0")
-            .env("GIT_LITERAL_PATHSPECS", "1")
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .spawn()
-            .map_err(cannot)?;
-        if let Some(mut stdin) = child.stdin.take() {
-            // Git answers only after it read everything, or says on its own why it did not.
-            if let Err(error) = stdin.write_all(input) {
-                tracing::debug!(%error, "git did not read all of its input");
+        call.bytes().map_err(|error| match error {
+            GitError::Failed { command, said, .. } => {
+                WorkshopError::new(format!("git {command}: {said}"))
             }
-        }
-        let ran = child.wait_with_output().map_err(cannot)?;
-        if ran.status.success() {
-            return Ok(ran.stdout);
-        }
-        let said = String::from_utf8_lossy(&ran.stderr);
-        let what = args.first().copied().unwrap_or_default();
-        Err(WorkshopError::new(format!("git {what}: {}", said.trim())))
+            other => WorkshopError::new(format!("git: {other}")),
+        })
     }
 
     fn line(
@@ -453,7 +429,7 @@ impl Draft<'_> {
     }
 }
 
-fn names(listed: &[u8]) -> impl Iterator<Item = &[u8]> {
+pub(crate) fn names(listed: &[u8]) -> impl Iterator<Item = &[u8]> {
     listed.split(|byte| *byte == 0).filter(|name| !name.is_empty())
 }
 
@@ -510,12 +486,12 @@ fn shown(name: &[u8]) -> String {
 }
 
 #[cfg(unix)]
-fn os(name: &[u8]) -> OsString {
+pub(crate) fn os(name: &[u8]) -> OsString {
     std::os::unix::ffi::OsStringExt::from_vec(name.to_vec())
 }
 
 /// Elsewhere git's names are UTF-8.
 #[cfg(not(unix))]
-fn os(name: &[u8]) -> OsString {
+pub(crate) fn os(name: &[u8]) -> OsString {
     String::from_utf8_lossy(name).into_owned().into()
 }

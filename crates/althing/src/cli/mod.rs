@@ -5,6 +5,7 @@ mod choices;
 mod ending;
 mod frugal;
 mod highway;
+mod hooks;
 mod lanes;
 mod mail;
 mod man;
@@ -16,6 +17,7 @@ mod read;
 mod rebuild;
 mod recover;
 mod resources;
+mod run;
 mod sections;
 mod storage;
 mod trail;
@@ -33,6 +35,7 @@ pub(crate) use highway::{
     EscalationArgs, EscalationCommand, GateAnswer, GateArgs, GateCommand, GateList, GateModify,
     HighwayArgs, HighwayCommand, HighwaySet, InjectArgs, switch,
 };
+pub(crate) use hooks::{ALL, Hook, HookCommand, HookEdit, Init, Uninit};
 pub(crate) use lanes::{LoopAct, MemoryCoordinate, MemoryDispatch, MemoryHarvest, MemoryLoop};
 pub(crate) use mail::{
     CheckpointArgs, CheckpointCommand, CheckpointCreate, CheckpointNote, CheckpointShow, Findings,
@@ -45,12 +48,16 @@ pub(crate) use memory::{
     Ask, BoardArgs, MemoryArgs, MemoryCommand, MemoryContext, MemoryCreate, MemoryFind,
     MemoryTransition, MemoryUpdate, MemoryWork, Remember,
 };
-pub(crate) use native::{BlockedArgs, DoneArgs, NextArgs, PlanArgs};
+pub(crate) use native::{BlockedArgs, DoneArgs, NextArgs, PlanArgs, PlanCommand};
 pub(crate) use people::{Users, UsersAdd, UsersCommand, WorkspaceTransfer};
 pub(crate) use rebuild::Rebuild;
 pub(crate) use recover::Recover;
 pub(crate) use resources::{
     By, Group, GroupCommand, Meter, MeterCommand, MeterReport, WorkspaceBudget,
+};
+pub(crate) use run::{
+    Attach, Logs, Pause, PlanCheck, Ps, RescueArgs, RescueCommand, RescueName, RescueRestore,
+    RescueShow, Resume, Retry, Run, Stop, Tick, Undo, Why,
 };
 pub(crate) use storage::{TrailCompact, TrailPrune, TrailSnapshot};
 pub(crate) use trail::{
@@ -64,7 +71,6 @@ pub(crate) use work::{
     WorkspaceList, WorkspaceMigrate, WorkspaceSees, WorkspaceTree, WorkspaceWrite,
 };
 
-use althing_kernel::deployment::Deployment;
 use clap::{Args, CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -143,6 +149,35 @@ pub(crate) fn parse(arguments: Vec<OsString>) -> Result<(Cli, String), clap::Err
     Ok((cli, names.join(" ")))
 }
 
+/// The command line with the hooks alone. An agent waits for each call of one, and building the whole
+/// command line takes longer than the answer.
+#[derive(Debug, Parser)]
+#[command(name = "althing", version, max_term_width = 100)]
+struct HookCli {
+    #[command(flatten)]
+    globals: Globals,
+    #[command(subcommand)]
+    command: HookOnly,
+}
+
+#[derive(Debug, Subcommand)]
+enum HookOnly {
+    /// Answer the hooks of agents and git: refuse edits of what others hold.
+    Hook(Hook),
+}
+
+/// Whether a command line calls a hook: then its errors must not look like a refusal.
+pub(crate) fn is_hook(arguments: &[OsString]) -> bool {
+    let asks_for_help = arguments.iter().any(|own| own == "--help" || own == "-h");
+    arguments.get(1).is_some_and(|first| first == "hook") && !asks_for_help
+}
+
+/// Reads the command line of a hook.
+pub(crate) fn parse_hook(arguments: Vec<OsString>) -> Result<Cli, clap::Error> {
+    let HookCli { globals, command: HookOnly::Hook(args) } = HookCli::try_parse_from(arguments)?;
+    Ok(Cli { globals, command: Command::Hook(args) })
+}
+
 /// Options that every command takes.
 #[derive(Clone, Debug, Args)]
 #[command(next_help_heading = "Everywhere")]
@@ -184,7 +219,7 @@ pub(crate) struct Globals {
 /// All commands.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
-    /// Set up a project in this folder. Running it again changes nothing.
+    /// Set up a project in this folder, and wire agents to it.
     Init(Init),
     /// Watch agents race for files in a throw-away repository.
     Demo(Demo),
@@ -262,10 +297,38 @@ pub(crate) enum Command {
     Ask(Ask),
     /// Show who works on what.
     Board(BoardArgs),
+    /// Run a plan: agents work in worktrees, and what passes its checks is merged.
+    Run(Run),
+    /// List the agents that work, with their processes.
+    Ps(Ps),
+    /// Show what an agent says.
+    Logs(Logs),
+    /// Watch an agent, and write to it.
+    Attach(Attach),
+    /// Stop an agent for now, or the whole run.
+    Pause(Pause),
+    /// Let a paused agent or run go on.
+    Resume(Resume),
+    /// Stop the run once the tasks in work are merged, or now.
+    Stop(Stop),
+    /// Try a failed task again.
+    Retry(Retry),
+    /// Get work back that would have been lost with its worktree.
+    Rescue(RescueArgs),
+    /// Take the merges of a run back.
+    Undo(Undo),
+    /// Explain a line: which task, agent, approval and cost are behind it.
+    Why(Why),
+    /// Let deadlines take effect now, or whenever they pass.
+    Tick(Tick),
     /// Run any command or query by its name, with JSON arguments.
     Do(Do),
     /// Serve agents and editors over the Model Context Protocol.
     Mcp(Mcp),
+    /// Answer the hooks of agents and git: refuse edits of what others hold.
+    Hook(Hook),
+    /// Take out what `init --agent` wrote.
+    Uninit(Uninit),
     /// Show the history, verify it, and prove things with it.
     Trail(Trail),
     /// Draw a run, a workspace, its messages or its approvals.
@@ -303,18 +366,6 @@ pub(crate) enum Command {
     /// Watch over an agent process. Althing starts this by itself.
     #[command(hide = true)]
     Supervise(Supervise),
-}
-
-/// Arguments of `init`.
-#[derive(Debug, Args)]
-pub(crate) struct Init {
-    /// The project's name [default: the folder's name].
-    #[arg(long)]
-    pub(crate) name: Option<String>,
-    /// Refuse unless everything this deployment model needs is in place: single-runtime (the
-    /// default), shared-infrastructure or zero-trust.
-    #[arg(long, value_name = "MODEL")]
-    pub(crate) deployment: Option<Deployment>,
 }
 
 /// Arguments of `status`.

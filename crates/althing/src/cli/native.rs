@@ -1,7 +1,9 @@
 //! The arguments of `althing plan`, `next`, `done` and `blocked`.
 
-use clap::Args;
+use clap::{Args, Subcommand};
 use std::path::PathBuf;
+
+use super::run::PlanCheck;
 
 /// Arguments of `plan`.
 #[derive(Debug, Args)]
@@ -15,8 +17,12 @@ form.
 Examples:
   althing plan 'Write the parser @src/parser.rs' 'Write the guide @docs'
   althing plan 'Test the parser' --scope tests --after pln#1 --priority high
-  althing plan --file tasks.toml --as alice")]
+  althing plan --file tasks.toml --as alice
+  althing plan check plan.toml")]
+#[command(args_conflicts_with_subcommands = true, subcommand_negates_reqs = true)]
 pub(crate) struct PlanArgs {
+    #[command(subcommand)]
+    pub(crate) command: Option<PlanCommand>,
     /// The tasks, one argument each.
     #[arg(value_name = "TEXT", required_unless_present = "file")]
     pub(crate) tasks: Vec<String>,
@@ -35,21 +41,40 @@ pub(crate) struct PlanArgs {
     pub(crate) file: Option<PathBuf>,
 }
 
+/// Subcommands of `plan`.
+#[derive(Debug, Subcommand)]
+pub(crate) enum PlanCommand {
+    /// Check a plan for `althing run`, draw it, and forecast which tasks get in each other's way.
+    Check(PlanCheck),
+}
+
 /// Arguments of `next`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Takes the task that is most urgent, then oldest, among those that are ready: what it depends on is
 done, nobody else has it, and nobody else holds its files. Choosing it, claiming its files and
 marking it as yours is one step, so two agents never get the same. Whoever has a task already gets
-that one again. In a run, the work a coordinator assigned to you comes first.
+that one again. In a run, the work a coordinator assigned to you comes first, then what the run
+gives out to whoever fits.
 
 Examples:
   althing next --as alice
-  althing next pln#3 --as alice            this one, also if it was blocked")]
+  althing next pln#3 --as alice            this one, also if it was blocked
+  althing next --wait 10m --as alice       wait until something is ready
+  althing next --role tester --skill sql --as alice")]
 pub(crate) struct NextArgs {
     /// The task to take [default: the most urgent one that is ready].
     #[arg(value_name = "TASK")]
     pub(crate) task: Option<String>,
+    /// Take tasks for this role too.
+    #[arg(long, value_name = "ROLE")]
+    pub(crate) role: Option<String>,
+    /// A skill that you have; repeat for more.
+    #[arg(long, value_name = "SKILL")]
+    pub(crate) skill: Vec<String>,
+    /// Wait so long until something is ready.
+    #[arg(long, value_name = "TIME")]
+    pub(crate) wait: Option<String>,
 }
 
 /// Arguments of `done`.

@@ -15,6 +15,13 @@ const SECTIONS: &[Section] = &[
         title: "Start here",
         commands: &["plan", "next", "done", "blocked", "status", "demo", "init", "trail"],
     },
+    Section {
+        title: "Let agents work",
+        commands: &[
+            "run", "ps", "logs", "attach", "pause", "resume", "stop", "retry", "rescue", "undo",
+            "why",
+        ],
+    },
     Section { title: "Hold files", commands: &["claim", "release", "check", "claims", "renew"] },
     Section { title: "Talk", commands: &["send", "inbox"] },
     Section { title: "Share what you know", commands: &["remember", "ask", "board", "memory"] },
@@ -41,10 +48,13 @@ const SECTIONS: &[Section] = &[
         title: "Save tokens",
         commands: &["brief", "symbol", "fact", "capsule", "tokens", "haid", "validate", "shims"],
     },
-    Section { title: "Connect programs", commands: &["mcp", "agents", "do", "blob"] },
+    Section {
+        title: "Connect programs",
+        commands: &["mcp", "hook", "uninit", "agents", "do", "blob"],
+    },
     Section {
         title: "Look after a project",
-        commands: &["config", "doctor", "backup", "recover", "rebuild"],
+        commands: &["config", "doctor", "backup", "recover", "rebuild", "tick"],
     },
     Section {
         title: "Look things up",

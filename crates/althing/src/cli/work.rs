@@ -88,7 +88,7 @@ pub(crate) struct CoordinatorStart {
 }
 
 /// A preset, or no gate at all.
-fn highway(given: &str) -> Result<Wish, String> {
+pub(super) fn highway(given: &str) -> Result<Wish, String> {
     if given == "off" {
         return Ok(Wish { gates: Some(BTreeSet::new()), ..Wish::default() });
     }

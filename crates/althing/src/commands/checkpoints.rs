@@ -53,6 +53,7 @@ fn create(context: &CommandContext<'_>, args: CheckpointCreate) -> Result<(), Er
     let artifacts = args.artifacts.iter().map(|given| artifact(context, given));
     let create = Create {
         artifacts: artifacts.collect::<Result<_, _>>()?,
+        commit: None,
         confidence: args.confidence,
         content: args.content.as_deref().map(|text| content::read(context, text)).transpose()?,
         files_changed,

@@ -77,6 +77,54 @@ pub(crate) fn run(app: &App) -> Result<(), Error> {
             named(settings.session_grace.origin),
         ),
     ];
+    let own = &settings.workshop;
+    let plain = |key, value: Option<String>, origin| line(key, value, named(origin));
+    let of_workshop = [
+        plain("workshop.agents", listed(&own.agents.value), own.agents.origin),
+        plain(
+            "workshop.worktrees",
+            Some(own.worktrees.value.display().to_string()),
+            own.worktrees.origin,
+        ),
+        plain("workshop.setup", own.setup.value.clone(), own.setup.origin),
+        plain("workshop.copy", paths(&own.copy.value), own.copy.origin),
+        plain("workshop.checks", listed(&own.checks.value), own.checks.origin),
+        plain("workshop.into", own.into.value.clone(), own.into.origin),
+        plain("workshop.timeout", secs(own.timeout_secs.value), own.timeout_secs.origin),
+        plain("workshop.silence", secs(own.silence_secs.value), own.silence_secs.origin),
+        plain("workshop.port_base", shown(Some(&own.port_base.value)), own.port_base.origin),
+        plain("workshop.ports", shown(Some(&own.ports.value)), own.ports.origin),
+        plain(
+            "workshop.brief_tokens",
+            shown(Some(&own.brief_tokens.value)),
+            own.brief_tokens.origin,
+        ),
+        plain("workshop.reuse", shown(Some(&own.reuse.value)), own.reuse.origin),
+        plain("workshop.model", own.model.value.clone(), own.model.origin),
+        plain("workshop.offline", shown(Some(&own.offline.value)), own.offline.origin),
+    ];
+    let lines: Vec<Line> = lines.into_iter().chain(of_workshop).collect();
+    let word = |key, word: &str, origin| line(key, Some(word.to_owned()), named(origin));
+    let of_hooks = [
+        word(
+            "claims.on_edit",
+            settings.claims_on_edit.value.word(),
+            settings.claims_on_edit.origin,
+        ),
+        word(
+            "claims.outside",
+            settings.claims_outside.value.word(),
+            settings.claims_outside.origin,
+        ),
+        word("hooks.broken", settings.hooks_broken.value.word(), settings.hooks_broken.origin),
+        line(
+            "hooks.tokens",
+            shown(Some(&settings.hooks_tokens.value)),
+            named(settings.hooks_tokens.origin),
+        ),
+        word("hooks.stop", settings.hooks_stop.value.word(), settings.hooks_stop.origin),
+    ];
+    let lines: Vec<Line> = lines.into_iter().chain(of_hooks).collect();
     if app.out.json {
         return app.out.value(&lines);
     }
@@ -93,6 +141,11 @@ pub(crate) fn run(app: &App) -> Result<(), Error> {
 fn listed(commands: &[String]) -> Option<String> {
     let quoted: Vec<String> = commands.iter().map(|command| format!("{command:?}")).collect();
     (!quoted.is_empty()).then(|| quoted.join(" "))
+}
+
+fn paths(paths: &[std::path::PathBuf]) -> Option<String> {
+    let shown: Vec<String> = paths.iter().map(|path| path.display().to_string()).collect();
+    (!shown.is_empty()).then(|| shown.join(" "))
 }
 
 fn age(age: Option<althing_kernel::Span>, never: &str) -> String {

@@ -47,6 +47,7 @@ fn start(context: &CommandContext<'_>, args: CoordinatorStart) -> Result<(), Err
         highway: args.highway,
         limits: args.room.limits(),
         owner: args.owner,
+        pool: false,
         taxonomy,
     });
     let root = root_of(client.execute(start)?)?;

@@ -2,9 +2,10 @@
 
 use althing_engine::{Engine, deployment};
 use althing_kernel::text::Text;
-use serde_json::json;
+use serde_json::{Value, json};
 
-use crate::app::App;
+use super::wire;
+use crate::app::{App, Project};
 use crate::cli::Init;
 use crate::error::Error;
 use crate::output::Tone;
@@ -21,12 +22,18 @@ pub(crate) fn run(app: &App, args: &Init) -> Result<(), Error> {
     if let Some(model) = args.deployment.or(declared) {
         deployment::check(&project.home, model)?;
     }
+    wire::check(&project, args)?;
+    if args.dry_run {
+        return dry(app, &project, args);
+    }
     let created = Engine::create(&project.home, &name, &project.options())?;
     let world = project.engine()?.world()?;
     let known = world.state.project();
     if app.out.json {
+        let files = wired(app, &project, args)?;
         return app.out.value(&json!({
             "created": created,
+            "files": files,
             "project": known.map(|project| &project.id),
             "name": known.map(|project| &project.name),
             "root": project.root().to_string_lossy(),
@@ -44,6 +51,23 @@ pub(crate) fn run(app: &App, args: &Init) -> Result<(), Error> {
     if !created && args.name.as_ref().is_some_and(|given| *given != name) {
         app.out.note("It keeps the name it has.");
     }
-    app.out.note("Next: althing claim PATH --as NAME");
+    if args.agents.is_empty() {
+        app.out.note("Next: althing init --agent all, or althing claim PATH --as NAME");
+        return Ok(());
+    }
+    wired(app, &project, args).map(drop)
+}
+
+/// Wires the agents that were named, if any were.
+fn wired(app: &App, project: &Project, args: &Init) -> Result<Vec<Value>, Error> {
+    if args.agents.is_empty() { Ok(Vec::new()) } else { wire::wire(app, project, args) }
+}
+
+/// Shows what would be written, and writes nothing.
+fn dry(app: &App, project: &Project, args: &Init) -> Result<(), Error> {
+    let files = wire::wire(app, project, args)?;
+    if app.out.json {
+        return app.out.value(&json!({ "created": false, "files": files, "dry_run": true }));
+    }
     Ok(())
 }

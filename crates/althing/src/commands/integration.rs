@@ -64,6 +64,7 @@ fn accept(
     let decide = Decide {
         conflicts: found(args.findings.conflicts, checked.as_deref()),
         decision: Decision::Accept,
+        merge: None,
         merged,
         reason: args.reason,
         strategy: Some(args.strategy),
@@ -123,7 +124,8 @@ fn salvage(
     let conflicts = found(args.findings.conflicts, checked.as_deref());
     let into = target.as_ref().map_or_else(String::new, |target| format!(" into {target}"));
     let words = format!("files saved{into}: {}; {workspace} stays failed", merged.len());
-    let salvage = Salvage { checkpoint, conflicts, merged, reason: args.reason, workspace };
+    let salvage =
+        Salvage { checkpoint, conflicts, merge: None, merged, reason: args.reason, workspace };
     let reply = client.execute(Command::IntegrationSalvage(salvage))?;
     tell(context, &reply, checked.as_deref().unwrap_or_default(), Some(words))
 }
@@ -211,6 +213,7 @@ fn judge(workspace: WorkspaceId, decision: Decision, args: Judgement) -> Command
     Command::IntegrationDecide(Decide {
         conflicts: Vec::new(),
         decision,
+        merge: None,
         merged: None,
         reason: args.reason,
         strategy: None,
@@ -232,6 +235,7 @@ fn resolve(
     let resolution: Text<1000> = args.resolution.clone();
     Ok(Command::ConflictResolve(Resolve {
         conflict: conflict(&open, args.conflict.as_deref(), &workspace)?,
+        merge: None,
         merged: args.merged.as_deref().map(merged).transpose()?,
         resolution,
         strategy,

@@ -38,16 +38,19 @@ pub(crate) fn claim(app: &App, args: &Claim) -> Result<(), Error> {
     let client = project.client(app, &engine)?;
     let reply = match &args.wait {
         None => client.execute(command)?,
-        Some(text) => {
-            let secs = parse_secs(text).ok().and_then(|secs| u64::try_from(secs).ok());
-            let secs = secs.filter(|secs| *secs <= TTL_SECS_MAX).ok_or_else(|| {
-                let message = format!("--wait: {text:?} is not a time from 0s to 30d");
-                Error::usage(message).hint("Write how long to wait, such as `--wait 10m`.")
-            })?;
-            claim_when_free(app, &engine, &client, &command, Duration::from_secs(secs))?
-        }
+        Some(text) => claim_when_free(app, &engine, &client, &command, wait_time(text)?)?,
     };
     show_lease(app, "holds", &lease_of(reply)?, engine.now())
+}
+
+/// The value of `--wait`.
+pub(super) fn wait_time(text: &str) -> Result<Duration, Error> {
+    let secs = parse_secs(text).ok().and_then(|secs| u64::try_from(secs).ok());
+    let secs = secs.filter(|secs| *secs <= TTL_SECS_MAX).ok_or_else(|| {
+        let message = format!("--wait: {text:?} is not a time from 0s to 30d");
+        Error::usage(message).hint("Write how long to wait, such as `--wait 10m`.")
+    })?;
+    Ok(Duration::from_secs(secs))
 }
 
 /// Claims, and if somebody is in the way, again whenever something ended, until the time is over.

@@ -3,6 +3,7 @@
 use althing_server::{Replies, Unlogged, frugal, memory, native, serve, wacp};
 use althing_services::Project as Served;
 use althing_services::frugal::Ledger;
+use althing_workshop::hosts::Hosts;
 
 use crate::app::{App, Project};
 use crate::cli::{Mcp, McpDialect};
@@ -22,11 +23,11 @@ pub(crate) fn run(app: &App, args: &Mcp) -> Result<(), Error> {
     // Called by its old name, it keeps the files where they always were.
     let mut setup = project.setup(args.drop_in);
     let dialect = match args.dialect {
-        McpDialect::Native => native::dialect(ledger(&project)?),
-        McpDialect::Wacp => wacp::dialect(ledger(&project)?),
-        McpDialect::Frugal => frugal::dialect(ledger(&project)?),
-        McpDialect::Memory => memory::dialect(ledger(&project)?),
-        McpDialect::All => memory::with_others(ledger(&project)?),
+        McpDialect::Native => native::dialect(ledger(&project, args)?),
+        McpDialect::Wacp => wacp::dialect(ledger(&project, args)?),
+        McpDialect::Frugal => frugal::dialect(ledger(&project, args)?),
+        McpDialect::Memory => memory::dialect(ledger(&project, args)?),
+        McpDialect::All => memory::with_others(ledger(&project, args)?),
     };
     setup.options.door = Some(dialect.speech.door);
     let replies = if args.drop_in { Replies::Lines } else { Replies::InKind };
@@ -41,11 +42,12 @@ pub(crate) fn run(app: &App, args: &Mcp) -> Result<(), Error> {
     Ok(())
 }
 
-fn ledger(project: &Project) -> Result<Ledger, Error> {
+fn ledger(project: &Project, args: &Mcp) -> Result<Ledger, Error> {
     Ok(Ledger {
         root: own_haid(project)?,
         planning: project.planning().root().to_owned(),
         ttl: project.settings.lease_ttl.value,
         agent: project.settings.agent.value.clone(),
+        hosts: (!args.drop_in).then(|| Hosts::of(&project.place.state)),
     })
 }

@@ -21,6 +21,7 @@ mod groups;
 mod highway;
 mod history;
 mod holding;
+mod hook;
 mod init;
 mod integration;
 mod leases;
@@ -48,13 +49,15 @@ mod tasks;
 mod topology;
 mod trail;
 mod views;
+mod wire;
+mod workshop;
 mod workspace_tree;
 mod workspaces;
 
 use crate::app::App;
 use crate::cli::{
-    self, BlobCommand, CheckpointArgs, Command, GateCommand, MemoryCommand, TaskCommand,
-    UsersCommand, WorkspaceCommand,
+    self, BlobCommand, CheckpointArgs, Command, GateCommand, MemoryCommand, PlanArgs, PlanCommand,
+    TaskCommand, UsersCommand, WorkspaceCommand,
 };
 use crate::error::Error;
 use refusals::Operation;
@@ -100,6 +103,8 @@ pub(crate) fn is_list(command: &Command) -> bool {
         | Command::Ask(_)
         | Command::Rules(_)
         | Command::Conformance(_)
+        | Command::Ps(_)
+        | Command::Why(_)
         | Command::Config => true,
         _ => false,
     }
@@ -130,6 +135,8 @@ fn perform(app: &App, command: Command) -> Result<Outcome, Error> {
         Command::Check(args) => leases::check(app, &args),
         Command::Do(args) => do_by_name::run(app, &args),
         Command::Mcp(args) => mcp::run(app, &args),
+        Command::Hook(args) => return hook::run(app, &args.command),
+        Command::Uninit(args) => return wire::unwire(app, &args),
         Command::Trail(args) => trail::run(app, args),
         Command::View(args) => views::run(app, args.command),
         Command::Blob(args) => blobs::run(app, &args.command),
@@ -139,7 +146,22 @@ fn perform(app: &App, command: Command) -> Result<Outcome, Error> {
         Command::Send(args) => mail::send(app, &args),
         Command::Inbox(args) => mail::inbox(app, &args),
         Command::Signal(args) => mail::signal(app, args),
+        Command::Plan(PlanArgs { command: Some(PlanCommand::Check(args)), .. }) => {
+            workshop::check_plan(app, &args)
+        }
         Command::Plan(args) => native::plan(app, &args),
+        Command::Run(args) => return workshop::run(app, args),
+        Command::Ps(args) => workshop::ps(app, &args),
+        Command::Logs(args) => workshop::logs(app, &args),
+        Command::Attach(args) => workshop::attach(app, &args),
+        Command::Pause(args) => workshop::pause(app, &args),
+        Command::Resume(args) => workshop::resume(app, &args),
+        Command::Stop(args) => workshop::stop(app, &args),
+        Command::Retry(args) => workshop::retry(app, &args),
+        Command::Rescue(args) => workshop::rescue(app, args.command),
+        Command::Undo(args) => workshop::undo(app, &args),
+        Command::Why(args) => workshop::why(app, &args),
+        Command::Tick(args) => workshop::tick(app, &args),
         Command::Next(args) => native::next(app, &args),
         Command::Done(args) => native::done(app, &args),
         Command::Blocked(args) => native::blocked(app, &args),

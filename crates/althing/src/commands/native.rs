@@ -2,9 +2,15 @@
 
 use althing_engine::Engine;
 use althing_kernel::Rule;
+use althing_kernel::records::field::Few;
+use althing_kernel::records::next::{self, Next};
 use althing_kernel::records::vocabulary::Priority;
+use althing_kernel::text::Text;
+use althing_kernel::token::RoleName;
 use althing_services::native::{self, Checkpoint, Planned, Told, task_of};
+use std::time::{Duration, Instant};
 
+use super::leases::wait_time;
 use super::tasks;
 use crate::app::App;
 use crate::cli::{BlockedArgs, CheckpointNote, DoneArgs, NextArgs, PlanArgs};
@@ -49,7 +55,7 @@ pub(crate) fn plan(app: &App, args: &PlanArgs) -> Result<(), Error> {
 }
 
 /// Makes the folder a project if it is none yet.
-fn set_up(app: &App) -> Result<(), Error> {
+pub(super) fn set_up(app: &App) -> Result<(), Error> {
     let project = app.project()?;
     match project.engine() {
         Err(error) if error.rule() == Rule::NoProject => {}
@@ -66,8 +72,48 @@ fn set_up(app: &App) -> Result<(), Error> {
 
 pub(crate) fn next(app: &App, args: &NextArgs) -> Result<(), Error> {
     let context = CommandContext::open_as_own(app)?;
-    let task = args.task.as_deref().map(task_of).transpose()?;
-    tell(&context, &native::next(&context.request, task)?)
+    let skills = args.skill.iter().map(|skill| Text::new(skill));
+    let skills = skills.collect::<Result<Vec<_>, _>>();
+    let skills = skills.map_err(|error| Error::misuse(Rule::Limits, error.to_string()))?;
+    let ask = Next {
+        task: args.task.as_deref().map(task_of).transpose()?,
+        role: args.role.as_deref().map(RoleName::new).transpose().map_err(unfit)?,
+        skills: Few::new(skills).map_err(|error| Error::misuse(Rule::Limits, error))?,
+        ..Next::default()
+    };
+    if let Some(time) = &args.wait {
+        wait_for_one(&context, &ask, wait_time(time)?)?;
+    }
+    tell(&context, &native::next(&context.request, &ask)?)
+}
+
+fn unfit(error: impl std::fmt::Display) -> Error {
+    Error::misuse(Rule::Limits, error.to_string())
+}
+
+/// Waits until a task is ready for the caller. Looking leaves no entry, asking in vain would.
+fn wait_for_one(context: &CommandContext<'_>, ask: &Next, time: Duration) -> Result<(), Error> {
+    let deadline = Instant::now() + time;
+    let engine = context.engine()?;
+    let mut news = engine.subscribe(engine.world()?.seq())?;
+    let who = context.request.named()?.clone();
+    let mut told = false;
+    loop {
+        engine.record_lost()?;
+        let present = context.request.present()?;
+        if next::would_get(&present.state, present.now, &who, ask).is_some() {
+            return Ok(());
+        }
+        let left = deadline.saturating_duration_since(Instant::now());
+        if left.is_zero() {
+            return Ok(());
+        }
+        if !std::mem::replace(&mut told, true) {
+            context.out().note("waiting until a task is ready");
+        }
+        // Leases also end by time alone, which nothing announces.
+        news.next(left.min(Duration::from_millis(200)))?;
+    }
 }
 
 pub(crate) fn done(app: &App, args: &DoneArgs) -> Result<(), Error> {

@@ -7,8 +7,8 @@ use crate::app::{App, Project};
 use crate::cli::{
     AgentsCommand, CapsuleCommand, CheckpointCommand, Command, CoordinatorCommand,
     EscalationCommand, FactCommand, GateCommand, GroupCommand, HighwayCommand, IntegrateCommand,
-    MemoryCommand, MeterCommand, RightCommand, SymbolCommand, TaskCommand, TokensCommand,
-    TrailCommand, UsersCommand, WorkspaceCommand,
+    MemoryCommand, MeterCommand, PlanArgs, PlanCommand, RightCommand, SymbolCommand, TaskCommand,
+    TokensCommand, TrailCommand, UsersCommand, WorkspaceCommand,
 };
 use crate::error::Error;
 use crate::frugal::{agent_name, own_haid};
@@ -82,7 +82,13 @@ impl Operation {
                 return args.command.as_ref().and_then(of_tokens).map(by_anybody);
             }
             Command::Memory(args) => return of_memory(&args.command).map(by_anybody),
+            Command::Plan(PlanArgs { command: Some(PlanCommand::Check(_)), .. }) => None,
             Command::Remember(_) | Command::Plan(_) => return Some(by_anybody("memory.create")),
+            Command::Pause(args) if args.task.is_some() => Some("workspace.suspend"),
+            Command::Resume(args) if args.task.is_some() => Some("workspace.resume"),
+            Command::Pause(_) | Command::Resume(_) | Command::Stop(_) => Some("run.hold"),
+            Command::Retry(_) => Some("task.retry"),
+            Command::Undo(_) => Some("integration.undo"),
             Command::Next(_) => return Some(by_anybody("work.next")),
             Command::Done(_) | Command::Blocked(_) => return Some(by_anybody("work.finish")),
             Command::Trail(args) => args.command.as_ref().and_then(of_trail),
@@ -95,6 +101,14 @@ impl Operation {
             | Command::Demo(_)
             | Command::DemoAgent(_)
             | Command::Supervise(_)
+            // What it asks of the kernel is on record there; the rest is refused before it begins.
+            | Command::Run(_)
+            | Command::Ps(_)
+            | Command::Logs(_)
+            | Command::Attach(_)
+            | Command::Rescue(_)
+            | Command::Why(_)
+            | Command::Tick(_)
             | Command::Status(_)
             | Command::Claims(_)
             | Command::Check(_)
@@ -108,6 +122,8 @@ impl Operation {
             | Command::Do(_)
             // Each request of a host has its own refusal.
             | Command::Mcp(_)
+            | Command::Hook(_)
+            | Command::Uninit(_)
             | Command::View(_)
             | Command::Blob(_)
             | Command::Login(_)

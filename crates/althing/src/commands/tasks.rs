@@ -98,6 +98,7 @@ impl From<PlanTask> for Planned {
             name,
             parent: task.parent,
             priority: task.priority,
+            terms: None,
         }
     }
 }
@@ -139,6 +140,7 @@ fn add(context: &CommandContext<'_>, args: TaskAdd) -> Result<(), Error> {
         name: args.name,
         parent_task: args.part_of.as_deref().map(|text| context.task(text)).transpose()?,
         priority: args.priority,
+        terms: None,
     };
     tell(context, context.order(Command::TaskAdd(add))?)
 }

@@ -17,6 +17,8 @@ use super::gates::said_to_wait;
 use super::integration::said_of_conflict;
 use super::{checkpoints, ending, mail, meter, rights, topology, workspace_tree};
 use crate::amounts;
+use althing_services::runner::end_idle_processes;
+
 use crate::app::App;
 use crate::cli::{
     Order, WorkspaceCommand, WorkspaceCreate, WorkspaceList, WorkspaceMigrate, WorkspaceTransfer,
@@ -41,12 +43,18 @@ pub(crate) fn run(app: &App, command: WorkspaceCommand) -> Result<(), Error> {
         WorkspaceCommand::Tree(args) => workspace_tree::run(&context, &args),
         WorkspaceCommand::Path(args) => topology::path(&context, &args.id),
         WorkspaceCommand::Sees(args) => topology::sees(&context, &args),
-        WorkspaceCommand::Abort(args) => order(&context, args, |workspace, reason| {
-            Command::WorkspaceAbort(Abort { reason, workspace })
-        }),
-        WorkspaceCommand::Suspend(args) => order(&context, args, |workspace, reason| {
-            Command::WorkspaceSuspend(Suspend { reason, workspace })
-        }),
+        WorkspaceCommand::Abort(args) => {
+            order(&context, args, |workspace, reason| {
+                Command::WorkspaceAbort(Abort { reason, workspace })
+            })?;
+            end_idle_processes(&context.request)
+        }
+        WorkspaceCommand::Suspend(args) => {
+            order(&context, args, |workspace, reason| {
+                Command::WorkspaceSuspend(Suspend { reason, workspace })
+            })?;
+            end_idle_processes(&context.request)
+        }
         WorkspaceCommand::Resume(args) => {
             let workspace = context.workspace(&args.id)?;
             tell(&context, context.order(Command::WorkspaceResume(Resume { workspace }))?)

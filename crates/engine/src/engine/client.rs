@@ -18,6 +18,7 @@ use crate::error::EngineError;
 use crate::identity::keyring::Credential;
 use crate::mint::random;
 use crate::screen::{self, Screening};
+use crate::snapshot::world;
 use crate::store::blobs::Blobs;
 
 /// Most bytes of arguments of one command. An entry carries them and may repeat them, and has to stay
@@ -216,11 +217,7 @@ impl Client {
         if self.store_content(&mut command)? {
             request = self::request(&command)?;
         }
-        let caller = Caller {
-            principal: self.credential.principal().clone(),
-            key: self.key,
-            session: self.session.clone(),
-        };
+        let caller = self.caller();
         let bytes = request.args.get().len();
         if bytes <= REQUEST_BYTES_MAX {
             let asked = self.asked(&caller, request)?;
@@ -318,6 +315,24 @@ impl Client {
         };
         Signature::make(self.credential.key(), &project.id, caller, request, random()?)
             .map_err(|error| EngineError::Defect(error.to_string()))
+    }
+
+    /// The reply to a command that would record nothing as things stand; `None` if it has to be
+    /// decided by the writer. Neither signs nor waits, so it suits requests that mostly change nothing.
+    pub fn settled(&self, command: &Command) -> Result<Option<Reply>, EngineError> {
+        let world = self.engine.world()?;
+        let now = self.engine.moment(&world.state);
+        let caller = self.caller();
+        world::settled(&world.state, now, &caller, command)
+    }
+
+    /// The caller, as the kernel knows it.
+    fn caller(&self) -> Caller {
+        Caller {
+            principal: self.credential.principal().clone(),
+            key: self.key,
+            session: self.session.clone(),
+        }
     }
 
     /// Issues a command and waits for its answer.

@@ -2,7 +2,8 @@
 //!
 //! A connection has the name under which its process is registered as a writer, so its end shows like
 //! a crash does: by a lock that went. A connected process also keeps the time in its registration, so
-//! that whoever notices its end later knows how long ago it was. Reading shows an end that nobody has
+//! that whoever notices its end later knows how long ago it was. A program that only calls hooks is
+//! connected under the name of its process, which the system is asked about. Reading shows an end that nobody has
 //! recorded yet as the next command would record it.
 
 use althing_kernel::session::{ConnectionName, Disconnect, Lost};
@@ -27,19 +28,34 @@ const LOOK_EVERY: Duration = Duration::from_secs(1);
 #[derive(Default)]
 pub(crate) struct LastLook(Mutex<Option<(Instant, Vec<Lost>)>>);
 
-/// The connections in a state whose processes are gone. `writers` must have been listed after the
-/// state was read: a process registers before it connects.
-pub(crate) fn lost(state: &State, writers: &WriterList, now: Timestamp) -> Vec<Lost> {
-    let named: BTreeSet<&ConnectionName> = state.connections().collect();
-    let gone = named.into_iter().filter(|name| !writers.is_running(name));
-    gone.map(|name| {
-        let heard = writers.last_beat(name).map(|at| at.after(Span::from_secs(BEAT.as_secs())));
-        Lost { name: name.clone(), since: heard.unwrap_or(now).min(now) }
-    })
-    .collect()
+/// Whether a connection is named after a process, and not after a writer.
+fn is_program(name: &ConnectionName) -> bool {
+    name.as_str().contains('-')
 }
 
 impl Engine {
+    /// The connections in a state whose processes are gone. `writers` must have been listed after the
+    /// state was read: a process registers before it connects.
+    pub(crate) fn lost_among(
+        &self,
+        state: &State,
+        writers: &WriterList,
+        now: Timestamp,
+    ) -> Vec<Lost> {
+        let is_running = |name: &ConnectionName| match self.options().is_program_running {
+            Some(is_running) if is_program(name) => is_running(name.as_str()),
+            None if is_program(name) => true,
+            _ => writers.is_running(name),
+        };
+        let named: BTreeSet<&ConnectionName> = state.connections().collect();
+        let gone = named.into_iter().filter(|name| !is_running(name));
+        gone.map(|name| {
+            let heard = writers.last_beat(name).map(|at| at.after(Span::from_secs(BEAT.as_secs())));
+            Lost { name: name.clone(), since: heard.unwrap_or(now).min(now) }
+        })
+        .collect()
+    }
+
     /// The name under which this process is connected. Starts the writer.
     pub fn connection(&self) -> Result<ConnectionName, EngineError> {
         let writer = self.writer()?;
@@ -91,7 +107,7 @@ impl Engine {
             Vec::new()
         } else {
             let writers = writer_registry::list(self.home());
-            writers.map(|writers| lost(state, &writers, now)).unwrap_or_default()
+            writers.map(|writers| self.lost_among(state, &writers, now)).unwrap_or_default()
         };
         *last = Some((Instant::now(), found.clone()));
         found

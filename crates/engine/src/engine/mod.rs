@@ -2,6 +2,7 @@
 
 pub(crate) mod client;
 pub mod connections;
+mod deadlines;
 
 use althing_kernel::access::Viewer;
 use althing_kernel::authentication::NoteAuthentic;
@@ -56,6 +57,9 @@ pub struct Options {
     pub projection: Option<Arc<dyn Projection>>,
     /// The way in of callers, unless one of them comes through another.
     pub door: Option<Door>,
+    /// Whether a process still runs, by the name of a connection that is no writer's: that of a program
+    /// which calls hooks. Without this, such a program counts as running.
+    pub is_program_running: Option<fn(&str) -> bool>,
 }
 
 /// A projection of the trail, such as files of another tool, that is kept up to date.
@@ -75,6 +79,7 @@ impl Default for Options {
             screening: Screening::default(),
             projection: None,
             door: None,
+            is_program_running: None,
         }
     }
 }
@@ -413,7 +418,7 @@ impl Engine {
         witness::check(&inner.home, &mut *log)?;
         let _registration = Registration::enter(&inner.home)?;
         let writers = writer_registry::list(&inner.home)?;
-        let lost = connections::lost(&world.state, &writers, self.now());
+        let lost = self.lost_among(&world.state, &writers, self.now());
         let mut core = Core::new(log, key, Box::new(RandomMint::new()?), world);
         let report = self.recovery().on_request(&mut core, repaired)?;
         self.recovery().after_lost_connections(&mut core, lost)?;
@@ -528,7 +533,7 @@ impl Engine {
         let mut core = core.within(Box::new(Disk::of(&inner.home)));
         let writers = writer_registry::list(&inner.home)?;
         let before = core.world().seq();
-        let lost = connections::lost(&core.world().state, &writers, self.now());
+        let lost = self.lost_among(&core.world().state, &writers, self.now());
         if !writers.crashed.is_empty() {
             self.recovery().after_crashes(&mut core)?;
         }

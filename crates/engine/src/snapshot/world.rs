@@ -1,7 +1,9 @@
 //! A world: the state and the chain after the same entries. Cheap to clone.
 
 use althing_kernel::session::{Disconnect, Lost};
-use althing_kernel::{Caller, Command, IdKind, Mint, Principal, State, Timestamp, Transaction};
+use althing_kernel::{
+    Caller, Command, IdKind, Mint, Principal, Reply, State, Timestamp, Transaction,
+};
 use althing_trail::archive::Stub;
 use althing_trail::log::LogErrorKind;
 use althing_trail::{Chain, Commit, Entry, LogError, LogReader, SignedHead};
@@ -60,6 +62,23 @@ pub(crate) fn as_of_without(
     tx.decide(&Caller { principal, key, session: None }, &command)?;
     tx.tick(usize::MAX)?;
     Ok(tx.finish().0)
+}
+
+/// The reply to a command that would record nothing at a moment; `None` if an entry would follow, from the
+/// command or from what is due.
+pub(crate) fn settled(
+    state: &State,
+    now: Timestamp,
+    caller: &Caller,
+    command: &Command,
+) -> Result<Option<Reply>, EngineError> {
+    if state.is_due(now) {
+        return Ok(None);
+    }
+    let mut mint = Unnamed(0);
+    let mut tx = Transaction::begin(state.clone(), now, &mut mint);
+    let outcome = tx.decide(caller, command)?;
+    Ok(outcome.result.ok().filter(|_| tx.entries().is_empty()))
 }
 
 impl World {

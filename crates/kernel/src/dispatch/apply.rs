@@ -16,8 +16,8 @@ use crate::rules::runs::envelope::{deliver, inbox};
 use crate::rules::runs::integration::conflict;
 use crate::rules::runs::task::{follow, graph};
 use crate::rules::runs::workspace::{
-    budget, change, create, enforce, grant, liveness, memory, meter, migrate, priority, reparent,
-    terminate, transfer,
+    branch, budget, change, create, enforce, grant, liveness, memory, meter, migrate, priority,
+    process, reparent, terminate, transfer,
 };
 use crate::rules::runs::{
     approvals, checkpoint, envelope, integration, news, recovery, right, run, signal,
@@ -163,7 +163,11 @@ fn apply_workspace(
 ) -> Result<(), ApplyError> {
     match event {
         WorkspaceEvent::RunHandedOver(body) => run::apply_handed_over(state, body),
+        WorkspaceEvent::RunHeld(body) => run::apply_held(state, body),
         WorkspaceEvent::WorkspaceWritten(body) => memory::apply_written(state, body),
+        WorkspaceEvent::WorkspaceBranched(body) => branch::apply_branched(state, body),
+        WorkspaceEvent::ProcessStarted(body) => process::apply_started(state, entry, body),
+        WorkspaceEvent::ProcessEnded(body) => process::apply_ended(state, body),
         WorkspaceEvent::WorkspaceCreated(body) => {
             create::apply_created(state, entry, body)?;
             attempt::apply_created(state, entry, body)
@@ -198,6 +202,7 @@ fn apply_workspace(
         }
         // The trail alone remembers these.
         WorkspaceEvent::RunStopped(_)
+        | WorkspaceEvent::RunLanded(_)
         | WorkspaceEvent::MeterReported(_)
         | WorkspaceEvent::WorkspaceRejected(_)
         | WorkspaceEvent::BatchAbort(_)
@@ -246,6 +251,7 @@ fn apply_plan(state: &mut State, entry: &Stamped, event: PlanEvent<'_>) -> Resul
         PlanEvent::IntegrationStarted(body) => integration::apply_started(state, body),
         PlanEvent::IntegrationCompleted(body) => integration::apply_completed(state, entry, body),
         PlanEvent::IntegrationAborted(body) => integration::apply_aborted(state, body),
+        PlanEvent::IntegrationUndone(body) => integration::apply_undone(state, body),
         PlanEvent::ConflictDetected(body) => conflict::apply_detected(state, body),
         PlanEvent::ConflictResolved(body) => conflict::apply_resolved(state, body),
         // The trail alone remembers these.

@@ -17,7 +17,8 @@ use crate::rules::runs::approvals::{escalation, gate, inject, resolve};
 use crate::rules::runs::integration::{conflict, salvage};
 use crate::rules::runs::task::{graph, orders};
 use crate::rules::runs::workspace::{
-    budget, create, grant, group, memory, meter, priority, reparent, suspend, terminate, transfer,
+    branch, budget, create, grant, group, memory, meter, priority, process, reparent, suspend,
+    terminate, transfer, using,
 };
 use crate::rules::runs::{
     access, approvals, checkpoint, envelope, integration, integrity, recovery, right, run,
@@ -60,6 +61,7 @@ fn of_lease(tx: &mut Transaction<'_>, caller: &Caller, command: LeaseCommand<'_>
         LeaseCommand::LeaseOpen(args) => lease::decide_open(tx, caller, args),
         LeaseCommand::LeaseRenew(args) => lease::decide_renew(tx, caller, args),
         LeaseCommand::LeaseRelease(args) => lease::decide_release(tx, caller, args),
+        LeaseCommand::LeaseUse(args) => using::decide_use(tx, caller, args),
         LeaseCommand::LeaseForce(args) => lease::decide_force(tx, caller, args),
     }
 }
@@ -102,6 +104,8 @@ fn of_workspace(
     match command {
         WorkspaceCommand::RunStart(args) => run::decide_start(tx, caller, args),
         WorkspaceCommand::RunHandOver(args) => run::decide_hand_over(tx, caller, args),
+        WorkspaceCommand::RunHold(args) => run::decide_hold(tx, caller, args),
+        WorkspaceCommand::RunLand(args) => run::decide_land(tx, caller, args),
         WorkspaceCommand::RunEnd(args) => run::decide_end(tx, caller, args),
         WorkspaceCommand::WorkspaceCreate(args) => create::decide_create(tx, caller, args),
         WorkspaceCommand::WorkspaceAbort(args) => attempt::decide_abort(tx, caller, args),
@@ -118,6 +122,8 @@ fn of_workspace(
         WorkspaceCommand::WorkspaceBatchPriority(args) => group::decide_priority(tx, caller, args),
         WorkspaceCommand::MeterReport(args) => meter::decide_report(tx, caller, args),
         WorkspaceCommand::WorkspaceWrite(args) => memory::decide_write(tx, caller, args),
+        WorkspaceCommand::WorkspaceBranch(args) => branch::decide_set(tx, caller, args),
+        WorkspaceCommand::WorkspaceProcess(args) => process::decide_report(tx, caller, args),
     }
 }
 
@@ -140,6 +146,7 @@ fn of_plan(tx: &mut Transaction<'_>, caller: &Caller, command: PlanCommand<'_>) 
         PlanCommand::TaskCancel(args) => orders::decide_cancel(tx, caller, args),
         PlanCommand::IntegrationDecide(args) => integration::decide_decide(tx, caller, args),
         PlanCommand::IntegrationSalvage(args) => salvage::decide_salvage(tx, caller, args),
+        PlanCommand::IntegrationUndo(args) => integration::decide_undo(tx, caller, args),
         PlanCommand::ConflictResolve(args) => conflict::decide_resolve(tx, caller, args),
     }
 }

@@ -7,7 +7,7 @@ use crate::model::identity::user::view::UserView;
 use crate::model::knowledge::blackboard::view::CommonsReply;
 use crate::model::knowledge::records as remembered;
 use crate::model::knowledge::records::view::MemoryReply;
-use crate::model::leasing::view::{LeaseView, SessionView};
+use crate::model::leasing::view::{LeaseView, SessionView, Used};
 use crate::model::runs::approvals::view::{EscalationView, GateView, HighwayView};
 use crate::model::runs::checkpoint::CheckpointView;
 use crate::model::runs::envelope::inbox::Mail;
@@ -28,6 +28,8 @@ use crate::model::runs::workspace::view::WorkspaceView;
 pub enum Reply {
     /// The lease (in its last state, if it ended).
     Lease(LeaseView),
+    /// The leases of files that may be changed.
+    Used(Box<Used>),
     /// The session it opened.
     Session(SessionView),
     /// The person.

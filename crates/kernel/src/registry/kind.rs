@@ -127,6 +127,11 @@ kinds! {
         RunHandedOver "run.handed_over";
         RunStopped "run.stopped";
         WorkspaceWritten "workspace.written";
+        WorkspaceBranched "workspace.branched";
+        ProcessStarted "process.started";
+        ProcessEnded "process.ended";
+        RunHeld "run.held";
+        RunLanded "run.landed";
         MeterReported "meter.reported";
         WorkspaceCreated "workspace_created";
         WorkspaceStateChanged "workspace_state_changed";
@@ -180,6 +185,7 @@ kinds! {
         IntegrationStarted "integration_started";
         IntegrationCompleted "integration_completed";
         IntegrationAborted "integration_aborted";
+        IntegrationUndone "integration.undone";
         ConflictDetected "conflict_detected";
         ConflictResolved "conflict_resolved";
     }

@@ -110,6 +110,12 @@ rules! {
     LeasesPerSession "A-LEASE-06":
         "A session holds at most 1,000 leases at a time."
         => "Claim folders or globs instead of single files, or release what is done.";
+    ClaimFirst "A-LEASE-07":
+        "Where a project asks for it, files are claimed before they are changed."
+        => "Claim them with `althing claim PATH --as NAME`, or `claim` over MCP, and repeat the change.";
+    GitOwn "A-LEASE-08":
+        "Git's own folder and the state folder are changed by git and Althing alone."
+        => "Use a git command, or an `althing` command, for what you want to change there.";
     AgentRevoked "A-AGENT-01":
         "A revoked agent opens and renews no leases."
         => "Have a person who holds `suspend_any`, or the coordinator, reinstate it: `althing do agent.reinstate`.";
@@ -381,6 +387,21 @@ rules! {
         "The lease for the authority of a workspace ends with the workspace."
         => "Complete or abort the workspace; a person can end the lease with \
         `althing release LEASE --force --reason … --user NAME`.";
+    BranchOnce "A-GIT-01":
+        "The files of a workspace are on one branch, from its first to its last day."
+        => "See it with `althing workspace show WORKSPACE`; another attempt gets another workspace.";
+    MergeInGit "A-GIT-02":
+        "Work whose files are in git is merged by git."
+        => "Use `althing integrate WORKSPACE`, which prepares the merge and checks it.";
+    MergeStale "A-GIT-03":
+        "A merge builds on the newest commit on record of its branch."
+        => "Prepare it again with `althing integrate WORKSPACE`.";
+    ProcessReport "A-PROC-01":
+        "The agent of a workspace, or who commands it, records its processes, one at a time."
+        => "See what runs with `althing ps`.";
+    RunHolds "A-RUN-02":
+        "A run on hold gives out no work."
+        => "Go on with `althing resume`.";
     TaskReady "W-TASK-07":
         "A task can be assigned once all its dependencies are done."
         => "Wait for the tasks named; `althing task ready` shows what can be assigned.";

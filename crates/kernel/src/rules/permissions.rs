@@ -67,7 +67,8 @@ fn for_lease(command: LeaseCommand<'_>) -> Permissions {
         LeaseCommand::LeaseForce(_) => overall(Permission::ForceLease),
         LeaseCommand::LeaseOpen(_)
         | LeaseCommand::LeaseRenew(_)
-        | LeaseCommand::LeaseRelease(_) => Vec::new(),
+        | LeaseCommand::LeaseRelease(_)
+        | LeaseCommand::LeaseUse(_) => Vec::new(),
     }
 }
 
@@ -105,6 +106,8 @@ fn for_workspace(state: &State, user: &UserId, command: WorkspaceCommand<'_>) ->
             permissions
         }
         C::RunHandOver(_) => overall(Permission::GrantDelegation),
+        C::RunHold(_) => overall(Permission::Suspend),
+        C::RunLand(args) => on(Permission::ApproveIntegration, &args.workspace),
         C::RunEnd(_) => overall(Permission::Abort),
         C::WorkspaceCreate(args) => creation(state, &Asked::from(args)),
         C::WorkspaceAbort(args) => on(Permission::Abort, &args.workspace),
@@ -124,6 +127,8 @@ fn for_workspace(state: &State, user: &UserId, command: WorkspaceCommand<'_>) ->
             None => overall(Permission::ModifyBudget),
         },
         C::WorkspaceWrite(_) => overall(Permission::Inject),
+        C::WorkspaceBranch(args) => on(Permission::CreateWorkspace, &args.workspace),
+        C::WorkspaceProcess(args) => on(Permission::ModifyBudget, &args.workspace),
     }
 }
 
@@ -146,6 +151,7 @@ fn for_plan(state: &State, command: PlanCommand<'_>) -> Permissions {
         C::TaskCancel(args) => cancellation(state, &args.task),
         C::IntegrationDecide(args) => on(Permission::ApproveIntegration, &args.workspace),
         C::IntegrationSalvage(args) => on(Permission::ApproveIntegration, &args.workspace),
+        C::IntegrationUndo(args) => on(Permission::ApproveIntegration, &args.workspace),
         C::ConflictResolve(args) => on(Permission::ApproveIntegration, &args.workspace),
     }
 }

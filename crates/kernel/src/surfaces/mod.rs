@@ -63,6 +63,17 @@ impl Surface {
         self.patterns().len() > 1 || self.patterns().iter().any(other)
     }
 
+    /// Whether it is one plain path: no glob and no symbol.
+    pub fn is_path(&self) -> bool {
+        !self.is_glob() && self.patterns().iter().all(|pattern| pattern.symbol.is_none())
+    }
+
+    /// Whether it is a part of the file of a plain path, and not all of it.
+    pub(crate) fn is_part_of(&self, path: &Surface) -> bool {
+        let is_part = |own: &Pattern| own.scope().is_some();
+        self.patterns().iter().all(is_part) && path.covers(self)
+    }
+
     /// The total length of its patterns with wildcards, in bytes: a measure of the cost of overlap
     /// checks.
     pub(crate) fn wild_bytes(&self) -> usize {
@@ -79,6 +90,12 @@ impl Surface {
     pub fn covers(&self, other: &Surface) -> bool {
         let covered = |b: &Pattern| self.patterns().iter().any(|a| a.covers(b));
         other.patterns().iter().all(covered)
+    }
+
+    /// Whether it covers the file of a plain path, whatever would lie below if that were a folder.
+    pub fn covers_file(&self, file: &Surface) -> bool {
+        let covered = |b: &Pattern| self.patterns().iter().any(|a| a.covers_file(b));
+        file.patterns().iter().all(covered)
     }
 
     /// A path that both surfaces cover, if there is one.

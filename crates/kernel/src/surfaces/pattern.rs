@@ -100,6 +100,11 @@ impl Pattern {
         self.segments.iter().any(|segment| !matches!(segment, Segment::Literal(_)))
     }
 
+    /// The file of this path, without what may lie below it.
+    pub(crate) fn as_file(&self) -> Pattern {
+        Pattern { segments: self.segments.clone(), below: false, symbol: None }
+    }
+
     /// The length in bytes.
     pub(crate) fn bytes(&self) -> usize {
         let bytes = |segment: &Segment| match segment {
@@ -111,8 +116,8 @@ impl Pattern {
     }
 
     /// Whether this pattern covers everything the other covers, as far as a cheap check can tell:
-    /// the other lies below this path, is the same, is exactly one path that this glob matches, or
-    /// is a symbol nested in this one.
+    /// the other lies below this path, is the same, is exactly one path that this glob matches, lies
+    /// below a folder whose whole content this glob matches, or is a symbol nested in this one.
     pub(crate) fn covers(&self, other: &Pattern) -> bool {
         if self == other {
             return true;
@@ -125,12 +130,19 @@ impl Pattern {
                 self.segments == other.segments && nested.parts.starts_with(&own.parts)
             }
             (Some(_), None) => false,
-            // A plain path may be a folder, and no glob covers all that may be below it.
+            // A plain path may be a folder, and only a glob that ends in `**` covers all that may be
+            // below it.
             (None, _) => {
-                let file = Pattern { segments: other.segments.clone(), below: false, symbol: None };
-                !other.below && !other.is_wild() && self.meets(&file)
+                let all_below = self.segments.last() == Some(&Segment::Deep);
+                (all_below || !other.below) && self.covers_file(other)
             }
         }
+    }
+
+    /// Whether this pattern covers a plain path that is a file.
+    pub(crate) fn covers_file(&self, file: &Pattern) -> bool {
+        let file = file.as_file();
+        self.symbol.is_none() && !file.is_wild() && self.meets(&file)
     }
 
     /// The symbol that distinguishes it from others of the same file. A glob is treated as covering

@@ -19,5 +19,7 @@ closed_set! {
         McpWacp "mcp_wacp",
         /// A tool of the memory dialect, over MCP.
         McpMemory "mcp_memory",
+        /// A hook of an agent, an editor or git.
+        Hook "hook",
     }
 }

@@ -4,6 +4,8 @@ pub(crate) mod closed_set;
 pub mod content;
 pub(crate) mod de;
 pub mod door;
+pub(crate) mod few;
+pub mod git;
 pub mod id;
 pub(crate) mod idempotency;
 pub mod key;

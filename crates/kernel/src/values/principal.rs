@@ -49,6 +49,11 @@ impl From<Principal> for Actor {
 }
 
 impl Principal {
+    /// Whether it is the agent of this name.
+    pub fn is_agent(&self, name: &AgentName) -> bool {
+        matches!(self, Principal::Agent(own) if own == name)
+    }
+
     /// The principal as text.
     fn text(&self) -> Cow<'static, str> {
         match self {

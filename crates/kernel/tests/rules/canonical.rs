@@ -513,6 +513,7 @@ fn every_kind_of_event_is_written_in_canonical_form_and_read_back() {
         .chain(everything_at_work())
         .chain(everything_on_the_highway())
         .chain(on_an_earlier_trail())
+        .chain(crate::in_git::everything())
         .collect();
     let mut produced = 0;
     for kind in Kind::ALL {

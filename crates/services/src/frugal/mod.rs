@@ -14,6 +14,7 @@ use althing_kernel::agent::OfAgent;
 use althing_kernel::lease::Ttl;
 use althing_kernel::query::{Answer, Query};
 use althing_kernel::{AgentName, Principal, Rule};
+use althing_workshop::hosts::Hosts;
 use serde_json::{Map, Value};
 use std::path::PathBuf;
 
@@ -35,6 +36,8 @@ pub struct Ledger {
     pub ttl: Ttl,
     /// The agent that acts, if it is fixed. Hosts cannot change it.
     pub agent: Option<AgentName>,
+    /// The names that hooks gave to sessions, if this server is to go by them.
+    pub hosts: Option<Hosts>,
 }
 
 /// The parts of a tool call that identify the caller.
@@ -56,16 +59,18 @@ pub fn identify(ledger: &Ledger, call: &Call<'_>) -> Result<Identity, Error> {
         Some(_) => return Err(Error::usage("'client_identity' must be a non-empty string")),
     };
     if let Some(agent) = &ledger.agent {
-        let shown = shown(&Principal::Agent(agent.clone()));
         if named.is_some() {
+            let shown = shown(&Principal::Agent(agent.clone()));
             let message =
                 format!("this server acts as {shown}; 'client_identity' cannot change that");
             return Err(Error::refused(Rule::WhoAreYou, message));
         }
-        let role = Haid::of_agent(agent.as_str()).and_then(|haid| haid.role().map(str::to_owned));
-        let role = role.unwrap_or_else(|| agent.to_string());
-        let human = Haid::of_agent(agent.as_str()).map(|haid| haid.human().to_owned());
-        return Ok(Identity { agent: agent.clone(), shown, role, human, host: call.host.clone() });
+        return Ok(of_agent(agent.clone(), call));
+    }
+    // What a host does through its hooks and through this server is done by one agent.
+    let hooked = ledger.hosts.as_ref().filter(|_| named.is_none()).and_then(Hosts::host_name);
+    if let Some(agent) = hooked.and_then(|name| AgentName::new(&name).ok()) {
+        return Ok(of_agent(agent, call));
     }
     let client = named.or(call.host.name.as_deref()).unwrap_or(UNNAMED);
     check_client(call.project.setup().options.screening, client)?;
@@ -82,6 +87,16 @@ pub fn identify(ledger: &Ledger, call: &Call<'_>) -> Result<Identity, Error> {
     let mut host = call.host.clone();
     host.name.get_or_insert_with(|| client.to_owned());
     Ok(Identity { agent, shown, role, human, host })
+}
+
+/// The identity of an agent by its name.
+fn of_agent(agent: AgentName, call: &Call<'_>) -> Identity {
+    let shown = shown(&Principal::Agent(agent.clone()));
+    let haid = Haid::of_agent(agent.as_str());
+    let role = haid.as_ref().and_then(|haid| haid.role().map(str::to_owned));
+    let role = role.unwrap_or_else(|| agent.to_string());
+    let human = haid.map(|haid| haid.human().to_owned());
+    Identity { agent, shown, role, human, host: call.host.clone() }
 }
 
 /// Refuses a name that looks like a secret, before an identity is derived from it: what is left of

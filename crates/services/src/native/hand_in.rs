@@ -103,6 +103,7 @@ fn in_workspace(
     let files = made.files.iter().map(|path| changed(context, path));
     let create = checkpoint::Create {
         artifacts: Vec::new(),
+        commit: None,
         confidence: Confidence::default(),
         content: None,
         files_changed: files.collect::<Result<_, _>>()?,

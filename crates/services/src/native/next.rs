@@ -2,11 +2,11 @@
 
 use althing_kernel::blackboard::Handle;
 use althing_kernel::blackboard::view::{CommonsAnswer, OfHandle};
-use althing_kernel::query::{Answer, OfEnvelope, Query};
+use althing_kernel::query::{Answer, OfEnvelope, OfWorkspace, Query};
 use althing_kernel::records::next::{Next, NextTask};
 use althing_kernel::records::{Record, RecordId};
 use althing_kernel::workspace::view::WorkspaceView;
-use althing_kernel::{Command, Reply, WorkspaceId};
+use althing_kernel::{Command, Reply, Rule, WorkspaceId};
 use serde::Serialize;
 
 use super::{Told, Work, first_line, in_hand, title, until};
@@ -77,15 +77,33 @@ impl Told for Brief {
 
 /// Takes a task: the named one, the one the caller has in hand, or the most urgent that is ready.
 /// A workspace that a coordinator gave the caller comes first; its mail is taken with it.
-pub fn next(context: &ProjectContext, task: Option<RecordId>) -> Result<Brief, Error> {
+pub fn next(context: &ProjectContext, ask: &Next) -> Result<Brief, Error> {
+    let task = ask.task;
     if task.is_none()
         && let Some(Work::Workspace(own)) = in_hand(context)?
     {
         return given(context, &own);
     }
-    let ask = Next { client: None, task, ttl_s: None };
+    let ask = Next { task, ..ask.clone() };
     match context.execute(Command::WorkNext(ask))? {
-        Reply::Next(taken) => brief(context, &taken),
+        Reply::Next(taken) => match of_run(context, &taken)? {
+            Some(own) => Ok(Brief { taken: taken.taken, ..given(context, &own)? }),
+            None => brief(context, &taken),
+        },
+        Reply::Gate(gate) => {
+            let message = format!("the workspace for it waits for a person, at gate {}", gate.gate);
+            let way = "A person answers with `althing gate approve`; then ask again.";
+            Err(Error::refused(Rule::GateWaits, message).hint(way))
+        }
+        other => Err(Error::unexpected(&other)),
+    }
+}
+
+/// The workspace of a run that was given out from its pool.
+fn of_run(context: &ProjectContext, taken: &NextTask) -> Result<Option<WorkspaceView>, Error> {
+    let Some(workspace) = taken.workspace.clone() else { return Ok(None) };
+    match context.ask(&Query::WorkspaceGet(OfWorkspace { workspace }))? {
+        Answer::Workspace(view) => Ok(view.is_of_run().then_some(*view)),
         other => Err(Error::unexpected(&other)),
     }
 }

@@ -117,6 +117,15 @@ impl Leases {
                 let surfaces: Vec<&str> =
                     (0..=harness.random.below(2)).map(|_| *harness.random.pick(SURFACES)).collect();
                 let ttl = 1 + harness.random.below(120);
+                if wide > 17 {
+                    let is_path = |surface: &&str| !surface.contains(['*', '[', '{', '#']);
+                    let paths: Vec<&str> = surfaces.into_iter().filter(is_path).collect();
+                    let paths = if paths.is_empty() { vec!["z"] } else { paths };
+                    let unheld = *harness.random.pick(&["claim", "allow", "refuse"]);
+                    let args =
+                        serde_json::json!({ "paths": paths, "ttl_s": ttl, "unheld": unheld });
+                    return harness.job(caller, command("lease.use", &args));
+                }
                 ("lease.open", serde_json::json!({ "surfaces": surfaces, "ttl_s": ttl }))
             }
         };
@@ -184,6 +193,10 @@ impl Scenario for Leases {
             ) => {
                 harness.count("ended");
                 self.acknowledged.push(Acknowledged::Ended(lease.lease));
+            }
+            (Verdict::Done(Reply::Used(used)), _) => {
+                harness.count("used");
+                self.acknowledged.extend(used.claimed.map(Acknowledged::Lease));
             }
             (Verdict::Done(Reply::Session(session)), _) => {
                 harness.count("session");
@@ -289,6 +302,7 @@ fn many_processes_agree_under_faults() {
             "refused",
             "ended",
             "session",
+            "used",
             "start from a snapshot",
         ];
         happened(&counts, &expected, 20);

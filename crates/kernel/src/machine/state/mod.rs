@@ -249,6 +249,11 @@ impl State {
         self.root.as_ref()
     }
 
+    /// When something falls due by itself next, or has fallen due and is not recorded yet.
+    pub fn next_deadline(&self) -> Option<Timestamp> {
+        self.deadlines.get_min().map(|(at, _)| *at)
+    }
+
     /// Whether any gate has timed out.
     pub(crate) fn is_gate_due(&self, now: Timestamp) -> bool {
         self.gates.values().any(|gate| gate.due().is_some_and(|due| due <= now))

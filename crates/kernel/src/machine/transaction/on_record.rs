@@ -342,6 +342,7 @@ fn each_id_of_plan(event: PlanEvent<'_>, each: &mut dyn FnMut(IdKind, &str)) {
         | E::IntegrationStarted(_)
         | E::IntegrationCompleted(_)
         | E::IntegrationAborted(_)
+        | E::IntegrationUndone(_)
         | E::ConflictResolved(_) => {}
     }
 }

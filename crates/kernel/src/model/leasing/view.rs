@@ -67,6 +67,16 @@ pub struct LeaseView {
     pub host_gone: Option<Gone>,
 }
 
+/// The result of `lease.use`: the files may be changed.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Used {
+    /// The lease on the files that nobody held, if they were claimed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub claimed: Option<LeaseView>,
+    /// The leases that were renewed.
+    pub renewed: Vec<LeaseId>,
+}
+
 /// A session, as shown to callers.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct SessionView {

@@ -8,6 +8,7 @@ use crate::model::runs::file::{File, FileArg};
 use crate::model::runs::seal::Integrity;
 use crate::model::runs::workspace::meter::Amount;
 use crate::values::content::{Blob, Content};
+use crate::values::git::CommitId;
 use crate::values::id::{ArtifactId, CheckpointId, WorkspaceId};
 use crate::values::text::Text;
 use crate::values::time::Timestamp;
@@ -76,6 +77,16 @@ pub struct ArtifactArg {
     pub name: Text<200>,
 }
 
+/// The commit that a checkpoint is.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Commit {
+    /// The commit.
+    pub commit: CommitId,
+    /// Its tree.
+    pub tree: CommitId,
+}
+
 /// A checkpoint.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Checkpoint {
@@ -99,6 +110,8 @@ pub struct Checkpoint {
     pub artifacts: Vec<Artifact>,
     /// The resources used since the one before.
     pub usage: Option<ResourceUsage>,
+    /// The commit that it is, if the files are in git.
+    pub commit: Option<Commit>,
     /// The integrity proof by its workspace.
     pub integrity: Option<Integrity>,
     /// When it was made.
@@ -112,6 +125,9 @@ pub struct Create {
     /// Its artifacts.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub artifacts: Vec<ArtifactArg>,
+    /// The commit that it is, if the files are in git.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub commit: Option<Commit>,
     /// The agent's confidence.
     #[serde(default)]
     pub confidence: Confidence,
@@ -150,6 +166,9 @@ pub struct Created {
     pub bytes: Amount,
     /// The checkpoint.
     pub checkpoint_id: CheckpointId,
+    /// The commit that it is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub commit: Option<Commit>,
     /// The agent's confidence.
     pub confidence: Confidence,
     /// Its text, by hash.
@@ -188,6 +207,7 @@ impl Created {
             content: self.content.clone(),
             artifacts: self.artifacts.clone(),
             usage: self.resource_usage.clone(),
+            commit: self.commit.clone(),
             integrity: self.integrity,
             at,
         }
@@ -259,6 +279,9 @@ pub struct CheckpointView {
     /// The resources used since the one before.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub resource_usage: Option<ResourceUsage>,
+    /// The commit that it is.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub commit: Option<Commit>,
     /// The integrity proof by its workspace.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub integrity: Option<Integrity>,
@@ -280,6 +303,7 @@ impl CheckpointView {
             content: checkpoint.content.clone(),
             artifacts: checkpoint.artifacts.clone(),
             resource_usage: checkpoint.usage.clone(),
+            commit: checkpoint.commit.clone(),
             integrity: checkpoint.integrity,
             at: checkpoint.at,
         }

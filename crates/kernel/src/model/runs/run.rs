@@ -8,6 +8,7 @@ use crate::model::runs::admission::Limits;
 use crate::model::runs::approvals::{Highway, Wish};
 use crate::model::runs::deployment::Deployment;
 use crate::model::runs::taxonomy::document::Document;
+use crate::model::runs::workspace::branch::Merge;
 use crate::values::id::WorkspaceId;
 use crate::values::name::{AgentName, UserId};
 use crate::values::principal::Principal;
@@ -29,6 +30,9 @@ pub struct RunHead {
     /// The resource limits.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub limits: Option<Limits>,
+    /// Whether agents take its tasks by themselves.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub pool: bool,
     /// The taxonomy; without one only the base roles and types exist.
     pub taxonomy: Option<Document>,
 }
@@ -56,9 +60,70 @@ pub struct Start {
     /// if there are no users.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub owner: Option<UserId>,
+    /// Let agents take the tasks of the run by themselves, with `work.next`. Otherwise only the
+    /// coordinator assigns them.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub pool: bool,
     /// Roles and types besides the base ones.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub taxonomy: Option<Document>,
+}
+
+/// Whether a run gives out work.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Hold {
+    /// It does.
+    #[default]
+    None,
+    /// It gives out no more; what was begun goes on.
+    Drain,
+    /// It gives out no more, and the processes of agents end; their work is kept.
+    Now,
+}
+
+/// `run.hold`: stops giving out work, or goes on.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct SetHold {
+    /// Whether the run gives out work.
+    pub hold: Hold,
+    /// The reason, shown to others.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<Text<1000>>,
+}
+
+/// `run.held`
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Held {
+    /// Whether the run gives out work.
+    pub hold: Hold,
+    /// The reason.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<Text<1000>>,
+    /// The root of the run.
+    pub workspace_id: WorkspaceId,
+}
+
+/// `run.land`: records that the result of a run was put onto a branch of the project.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Land {
+    /// The branch, the commit it was at and the one it is at now.
+    pub merge: Merge,
+    /// The root of the run.
+    pub workspace: WorkspaceId,
+}
+
+/// `run.landed`
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Landed {
+    /// The branch, the commit it was at and the one it is at now.
+    pub merge: Merge,
+    /// The root of the run.
+    pub workspace_id: WorkspaceId,
 }
 
 /// `run.hand_over`: makes another agent, or the system, the coordinator.

@@ -19,8 +19,8 @@ use crate::model::runs::file::FileArg;
 use crate::model::runs::integration::{conflict, salvage};
 use crate::model::runs::task::{graph, orders};
 use crate::model::runs::workspace::{
-    abort, budget, create, grant, group, memory, meter, migrate, priority, reparent, suspend,
-    terminate, transfer,
+    abort, branch, budget, create, grant, group, memory, meter, migrate, priority, process,
+    reparent, suspend, terminate, transfer,
 };
 use crate::model::runs::{
     access, approvals, checkpoint, envelope, integration, integrity, recovery, right, run, signal,
@@ -148,6 +148,8 @@ commands! {
                 "Renew a lease for another time to live.";
             LeaseRelease "lease.release" => lease::Release,
                 "Release a lease.";
+            LeaseUse "lease.use" => lease::Use,
+                "Say that files are about to be changed: claims what is free, refuses what others hold.";
             LeaseForce "lease.force" => lease::Force,
                 "End somebody else's lease (people and the coordinator only).";
         }
@@ -244,6 +246,10 @@ commands! {
                 "Begin a run: the coordinator's workspace, with its roles and types.";
             RunHandOver "run.hand_over" => run::HandOver,
                 "Make another agent the coordinator.";
+            RunHold "run.hold" => run::SetHold,
+                "Stop giving out work, or go on (coordinator).";
+            RunLand "run.land" => run::Land,
+                "Record that the result of a run was put onto a branch of the project (coordinator).";
             RunEnd "run.end" => run::End,
                 "End the run, regularly or by force.";
             WorkspaceCreate "workspace.create" => create::Create,
@@ -276,6 +282,10 @@ commands! {
                 "Add tokens and cost that a workspace used.";
             WorkspaceWrite "workspace.write" => memory::Write,
                 "Put a file into the working memory of one's workspace.";
+            WorkspaceBranch "workspace.branch" => branch::SetBranch,
+                "Record the branch that the files of a workspace are on.";
+            WorkspaceProcess "workspace.process" => process::Report,
+                "Record that an agent's process began or ended in a workspace.";
         }
         #[doc = "Signals, envelopes and inboxes."]
         Message MessageCommand {
@@ -306,6 +316,8 @@ commands! {
                 "Accept, revise or reject what a workspace finished.";
             IntegrationSalvage "integration.salvage" => salvage::Salvage,
                 "Merge a checkpoint of a failed workspace.";
+            IntegrationUndo "integration.undo" => integration::Undo,
+                "Record that merged work was taken back by a commit that reverts it (coordinator).";
             ConflictResolve "conflict.resolve" => conflict::Resolve,
                 "Resolve a conflict that stopped a merge.";
         }

@@ -16,6 +16,11 @@ impl<'a> WorkspaceEvent<'a> {
             WorkspaceEvent::WorkspaceWritten(body) => body.content.iter().collect(),
             WorkspaceEvent::RunHandedOver(_)
             | WorkspaceEvent::RunStopped(_)
+            | WorkspaceEvent::RunHeld(_)
+            | WorkspaceEvent::RunLanded(_)
+            | WorkspaceEvent::WorkspaceBranched(_)
+            | WorkspaceEvent::ProcessStarted(_)
+            | WorkspaceEvent::ProcessEnded(_)
             | WorkspaceEvent::MeterReported(_)
             | WorkspaceEvent::WorkspaceStateChanged(_)
             | WorkspaceEvent::WorkspaceRejected(_)
@@ -86,6 +91,7 @@ impl<'a> PlanEvent<'a> {
             | PlanEvent::TaskFailed(_)
             | PlanEvent::IntegrationCompleted(_)
             | PlanEvent::IntegrationAborted(_)
+            | PlanEvent::IntegrationUndone(_)
             | PlanEvent::ConflictDetected(_) => Vec::new(),
         }
     }

@@ -23,8 +23,8 @@ use crate::model::runs::envelope::{deliver, inbox};
 use crate::model::runs::integration::conflict;
 use crate::model::runs::task::{follow, graph, orders};
 use crate::model::runs::workspace::{
-    budget, change, create, enforce, grant, group, liveness, memory, meter, migrate, priority,
-    reparent, suspend, terminate, transfer,
+    branch, budget, change, create, enforce, grant, group, liveness, memory, meter, migrate,
+    priority, process, reparent, suspend, terminate, transfer,
 };
 use crate::model::runs::{
     access, approvals, checkpoint, envelope, integration, integrity, recovery, right, run, signal,
@@ -176,6 +176,11 @@ events! {
         RunHandedOver => run::HandedOver;
         RunStopped => run::Stopped;
         WorkspaceWritten => memory::Written;
+        WorkspaceBranched => branch::Branched;
+        ProcessStarted => process::Started;
+        ProcessEnded => process::Ended;
+        RunHeld => run::Held;
+        RunLanded => run::Landed;
         MeterReported => meter::Reported;
         WorkspaceCreated => create::Created;
         WorkspaceStateChanged => change::StateChanged;
@@ -229,6 +234,7 @@ events! {
         IntegrationStarted => integration::Started;
         IntegrationCompleted => integration::Completed;
         IntegrationAborted => integration::Aborted;
+        IntegrationUndone => integration::Undone;
         ConflictDetected => conflict::Detected;
         ConflictResolved => conflict::Resolved;
     }

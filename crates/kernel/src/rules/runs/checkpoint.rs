@@ -35,6 +35,8 @@ pub use crate::model::runs::checkpoint::*;
 #[derive(Serialize)]
 struct Said<'a> {
     artifacts: &'a [Artifact],
+    #[serde(skip_serializing_if = "Option::is_none")]
+    commit: Option<&'a Commit>,
     confidence: Confidence,
     content: Option<&'a Blob>,
     files: &'a [File],
@@ -52,6 +54,7 @@ struct Said<'a> {
 pub(crate) fn message(id: &CheckpointId, made: &Checkpoint) -> Result<Vec<u8>, ApplyError> {
     let said = Said {
         artifacts: &made.artifacts,
+        commit: made.commit.as_ref(),
         confidence: made.confidence,
         content: made.content.as_ref(),
         files: &made.files,
@@ -108,6 +111,7 @@ pub(crate) fn decide_create(
         artifacts,
         bytes: Amount::new(bytes),
         checkpoint_id: checkpoint_id.clone(),
+        commit: create.commit.clone(),
         confidence: create.confidence,
         content: stored.content,
         files_changed: stored.files,
@@ -199,8 +203,8 @@ fn check_type(state: &State, workspace: &Workspace, create: &Create) -> Result<(
 }
 
 fn check_authority(id: &WorkspaceId, workspace: &Workspace, files: &[File]) -> Result<(), Refused> {
-    let paths: Vec<_> = files.iter().map(|file| file.path.surface().clone()).collect();
-    let Some(beyond) = sight::within_authority(workspace, &paths) else { return Ok(()) };
+    let beyond = files.iter().find(|file| !sight::may_change(workspace, &file.path));
+    let Some(beyond) = beyond.map(|file| &file.path) else { return Ok(()) };
     let message = format!("workspace {id} may not change {beyond}");
     let own = workspace.charter.authority.iter().map(ToString::to_string);
     let refusal = Refusal::denied(Rule::Authority, message).allowing(own);

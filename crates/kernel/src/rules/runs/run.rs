@@ -113,6 +113,7 @@ pub(crate) fn decide_start(
             highway,
             highway_by: start.highway.as_ref().map(|_| caller.principal.clone()),
             limits: start.limits.clone(),
+            pool: start.pool,
             taxonomy: start.taxonomy.clone(),
         })),
         task_ref: None,
@@ -198,6 +199,66 @@ pub(crate) fn decide_hand_over(
     });
     tx.note(Some(&root), caller.principal.clone().into(), event)?;
     tx.workspace_reply(&root)
+}
+
+pub(crate) fn decide_hold(
+    tx: &mut Transaction<'_>,
+    caller: &Caller,
+    set: &SetHold,
+) -> Result<Reply, DecisionError> {
+    workspace::coordinator_only(tx.state(), caller, "hold the run")?;
+    let root = coordinator::root(tx.state())?.clone();
+    if workspace::get(tx.state(), &root)?.hold != set.hold {
+        let event = Event::RunHeld(Held {
+            hold: set.hold,
+            reason: set.reason.clone(),
+            workspace_id: root.clone(),
+        });
+        tx.note(Some(&root), caller.principal.clone().into(), event)?;
+    }
+    tx.workspace_reply(&root)
+}
+
+pub(crate) fn apply_held(state: &mut State, held: &Held) -> Result<(), ApplyError> {
+    let known = state.workspaces.get_mut(&held.workspace_id);
+    let known = known.filter(|known| known.parent.is_none() && !known.status.is_terminal());
+    Arc::make_mut(known.ok_or(ApplyError::Unknown("the root"))?).hold = held.hold;
+    Ok(())
+}
+
+/// Whether somebody may record what became of a run's branch: people, the system, and the agent that
+/// coordinates or coordinated it.
+pub(crate) fn may_record(
+    state: &State,
+    caller: &Caller,
+    root: &WorkspaceId,
+) -> Result<(), Refusal> {
+    let known = workspace::get(state, root)?;
+    let leads = known.agent.as_ref().is_some_and(|agent| caller.principal.is_agent(agent));
+    let others = matches!(caller.principal, Principal::User(_) | Principal::System);
+    if known.parent.is_none() && (leads || others) {
+        return Ok(());
+    }
+    let message = format!("{} does not lead the run of {root}", caller.principal);
+    Err(Refusal::denied(Rule::CoordinatorOnly, message))
+}
+
+pub(crate) fn decide_land(
+    tx: &mut Transaction<'_>,
+    caller: &Caller,
+    land: &Land,
+) -> Result<Reply, DecisionError> {
+    let root = &land.workspace;
+    may_record(tx.state(), caller, root)?;
+    let branch = workspace::get(tx.state(), root)?.branch.as_ref();
+    if branch.is_none_or(|branch| branch.tip != land.merge.commit) {
+        let message = format!("{} is not what the run of {root} made", land.merge.commit);
+        return Err(Refusal::denied(Rule::MergeStale, message).into());
+    }
+    let (merge, workspace_id) = (land.merge.clone(), root.clone());
+    let event = Event::RunLanded(Landed { merge, workspace_id });
+    tx.note(Some(root), caller.principal.clone().into(), event)?;
+    tx.workspace_reply(root)
 }
 
 pub(crate) fn decide_end(

@@ -8,6 +8,7 @@ use std::sync::Arc;
 use crate::model::knowledge::records::record::Record;
 use crate::model::knowledge::records::vocabulary::{Priority, Status, StepStatus};
 use crate::model::runs::task;
+use crate::model::runs::task::terms::Terms;
 use crate::model::runs::task::{Estimate, State};
 use crate::registry::record_id::{Kind, RecordId};
 use crate::values::content::Blob;
@@ -42,6 +43,9 @@ pub struct TaskPart {
     /// The task above it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub parent: Option<RecordId>,
+    /// Its terms.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub terms: Option<Arc<Terms>>,
     /// The workspace it is bound to.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub workspace: Option<WorkspaceId>,
@@ -92,6 +96,11 @@ impl Record {
     /// The part of a task that only runs know of.
     pub fn task(&self) -> Option<&TaskPart> {
         self.fields.task.as_deref()
+    }
+
+    /// The terms of a task; none were given for tasks outside runs.
+    pub fn terms(&self) -> Option<&Terms> {
+        self.task().and_then(|part| part.terms.as_deref())
     }
 
     /// The id that runs use for a task: the one it was planned with, or else the id of the record.

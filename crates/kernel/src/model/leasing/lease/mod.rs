@@ -21,7 +21,11 @@ pub use crate::model::leasing::lease::surfaces::SURFACES_MAX;
 pub use crate::model::leasing::lease::surfaces::Surfaces;
 pub use crate::model::leasing::lease::surfaces::SurfacesError;
 pub use crate::model::leasing::lease::surfaces::split_scope;
+pub use crate::model::leasing::lease::using::Paths;
+pub use crate::model::leasing::lease::using::PathsError;
 pub use crate::model::leasing::lease::using::Reuse;
+pub use crate::model::leasing::lease::using::Unheld;
+pub use crate::model::leasing::lease::using::Use;
 
 /// The shortest time to live, in seconds.
 pub(crate) const TTL_SECS_MIN: u64 = 1;

@@ -6,6 +6,7 @@ use serde::Serialize;
 
 use crate::model::runs::file::{File, FileArg};
 use crate::model::runs::integration::Mode;
+use crate::model::runs::workspace::branch::Merge;
 use crate::values::id::{ConflictId, WorkspaceId};
 use crate::values::text::Text;
 
@@ -98,6 +99,9 @@ pub enum End {
 pub struct Resolve {
     /// The conflict.
     pub conflict: ConflictId,
+    /// The merge that git has prepared, if the files are in git.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub merge: Option<Merge>,
     /// The merged files; for files left out, the incoming version wins.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub merged: Option<Vec<FileArg>>,
@@ -135,6 +139,9 @@ pub struct Resolved {
     pub conflict_id: ConflictId,
     /// The type.
     pub conflict_type: ConflictType,
+    /// The merge in git, if the files are in git.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub merge: Option<Merge>,
     /// The merged files, if given.
     pub merged: Option<Vec<File>>,
     /// The kind of merge.

@@ -10,6 +10,7 @@ use serde::Serialize;
 use crate::model::runs::checkpoint::Confidence;
 use crate::model::runs::file::{File, FileArg};
 use crate::model::runs::integration::conflict::{ConflictArg, OpenConflict};
+use crate::model::runs::workspace::branch::Merge;
 use crate::model::runs::workspace::{Party, Status, Trigger};
 use crate::values::id::{CheckpointId, WorkspaceId};
 use crate::values::text::Text;
@@ -59,6 +60,9 @@ pub struct Decide {
     pub conflicts: Vec<ConflictArg>,
     /// The decision.
     pub decision: Decision,
+    /// The merge that git has prepared, if the files are in git.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub merge: Option<Merge>,
     /// With `evaluated`: the merged files; the others stay as the work has them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub merged: Option<Vec<FileArg>>,
@@ -81,6 +85,9 @@ pub struct Started {
     /// The confidence in salvaged work; finished work has that of its checkpoint.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub confidence: Option<Confidence>,
+    /// The merge that git has prepared, if the files are in git.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub merge: Option<Merge>,
     /// With `evaluated`: the merged files.
     pub merged: Option<Vec<File>>,
     /// The kind of merge.
@@ -112,6 +119,9 @@ pub enum Outcome {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Completed {
+    /// The merge in git, if the files are in git.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub merge: Option<Merge>,
     /// The kind of merge.
     pub mode: Mode,
     /// The outcome.
@@ -138,6 +148,34 @@ pub struct Aborted {
     pub target: WorkspaceId,
 }
 
+/// `integration.undo`: records that merged work was taken back by a commit that reverts it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Undo {
+    /// The branch, the commit it was at and the one that takes the work back.
+    pub merge: Merge,
+    /// The reason, shown to others.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<Text<1000>>,
+    /// The workspace whose work was merged.
+    pub workspace: WorkspaceId,
+}
+
+/// `integration.undone`
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Undone {
+    /// The branch, the commit it was at and the one that takes the work back.
+    pub merge: Merge,
+    /// The reason.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<Text<1000>>,
+    /// The workspace whose work was merged.
+    pub source: WorkspaceId,
+    /// The workspace it was merged into.
+    pub target: WorkspaceId,
+}
+
 /// A merge in progress.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Integration {
@@ -145,6 +183,8 @@ pub struct Integration {
     pub checkpoint: CheckpointId,
     /// The merge strategy.
     pub strategy: Strategy,
+    /// The merge in git, if the files are in git.
+    pub merge: Option<Merge>,
     /// The merged files, if given.
     pub merged: Option<Vec<File>>,
     /// The unresolved conflicts.

@@ -6,6 +6,7 @@ use serde::Serialize;
 
 use crate::model::runs::file::FileArg;
 use crate::model::runs::integration::conflict::ConflictArg;
+use crate::model::runs::workspace::branch::Merge;
 use crate::values::id::{CheckpointId, WorkspaceId};
 use crate::values::text::Text;
 
@@ -19,6 +20,9 @@ pub struct Salvage {
     /// The conflicts found.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub conflicts: Vec<ConflictArg>,
+    /// The merge that git has prepared, if the files are in git.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub merge: Option<Merge>,
     /// The files to merge; no others are taken.
     pub merged: Vec<FileArg>,
     /// The reason, shown to others.

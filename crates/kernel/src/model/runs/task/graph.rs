@@ -5,6 +5,7 @@ use serde::Deserialize;
 use serde::Serialize;
 use std::collections::BTreeMap;
 
+use crate::model::runs::task::terms::Terms;
 use crate::model::runs::task::{Estimate, Priority};
 use crate::values::content::{Blob, Content};
 use crate::values::id::{GraphId, TaskId, WorkspaceId};
@@ -46,6 +47,9 @@ pub struct Planned {
     /// The priority.
     #[serde(default, skip_serializing_if = "is_normal")]
     pub priority: Priority,
+    /// Who may do it, what it may change, and what shows that it is done.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub terms: Option<Box<Terms>>,
 }
 
 /// `task.add`: adds a task to a graph.
@@ -70,6 +74,9 @@ pub struct Add {
     /// The priority.
     #[serde(default, skip_serializing_if = "is_normal")]
     pub priority: Priority,
+    /// Who may do it, what it may change, and what shows that it is done.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub terms: Option<Box<Terms>>,
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
@@ -114,6 +121,9 @@ pub struct Created {
     pub priority: Priority,
     /// The task.
     pub task_id: TaskId,
+    /// Its terms.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub terms: Option<Box<Terms>>,
 }
 
 /// The reply to `task.graph`.

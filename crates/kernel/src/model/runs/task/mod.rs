@@ -4,6 +4,7 @@ pub(crate) mod follow;
 pub(crate) mod graph;
 pub mod lifecycle;
 pub(crate) mod orders;
+pub mod terms;
 pub(crate) mod view;
 
 use schemars::JsonSchema;

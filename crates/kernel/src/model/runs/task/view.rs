@@ -1,7 +1,9 @@
 //! Tasks and graphs, as shown to callers.
 
 use serde::Serialize;
+use std::sync::Arc;
 
+use crate::model::runs::task::terms::Terms;
 use crate::model::runs::task::{Estimate, Priority, Status};
 use crate::values::content::Blob;
 use crate::values::id::{CheckpointId, GraphId, TaskId, WorkspaceId};
@@ -53,6 +55,9 @@ pub struct TaskView {
     /// The final checkpoint of the workspace that completed it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub checkpoint: Option<CheckpointId>,
+    /// Its terms.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub terms: Option<Arc<Terms>>,
     /// When it was planned.
     pub created_at: Timestamp,
 }

@@ -2,6 +2,7 @@
 
 pub(crate) mod abort;
 pub(crate) mod account;
+pub(crate) mod branch;
 pub(crate) mod budget;
 pub(crate) mod change;
 pub(crate) mod create;
@@ -15,6 +16,7 @@ pub(crate) mod memory;
 pub(crate) mod meter;
 pub(crate) mod migrate;
 pub(crate) mod priority;
+pub(crate) mod process;
 pub(crate) mod reparent;
 pub(crate) mod sight;
 pub(crate) mod suspend;
@@ -32,10 +34,13 @@ use std::sync::Arc;
 use crate::model::runs::admission::Limits;
 use crate::model::runs::file::FilePath;
 use crate::model::runs::recovery::Owed;
+use crate::model::runs::run::Hold;
+use crate::model::runs::workspace::branch::Branch;
 use crate::model::runs::workspace::budget::{Budget, Dimension, Percent};
 use crate::model::runs::workspace::group::GroupName;
 use crate::model::runs::workspace::liveness::Pulse;
 use crate::model::runs::workspace::meter::Meter;
+use crate::model::runs::workspace::process::Process;
 use crate::registry::record_id::RecordId;
 use crate::surfaces::Surface;
 use crate::values::closed_set::closed_set;
@@ -275,6 +280,8 @@ pub struct Charter {
     pub liveness: Option<Timeout>,
     /// The resource limits of the run; only in its root.
     pub limits: Option<Limits>,
+    /// Whether agents take the tasks of the run by themselves; only in its root.
+    pub pool: bool,
     /// The envelope with its directive; none for the root.
     pub directive: Option<EnvelopeId>,
     /// The context it was given to read.
@@ -348,6 +355,12 @@ pub struct Workspace {
     pub head: Option<CheckpointId>,
     /// Its newest final checkpoint.
     pub latest_final: Option<CheckpointId>,
+    /// The branch that its files are on.
+    pub branch: Option<Branch>,
+    /// The program that works in it.
+    pub process: Option<Process>,
+    /// Whether its run gives out no more work; only in a root.
+    pub hold: Hold,
     /// The trigger that ended it.
     pub ended: Option<Trigger>,
     /// The reason for its current state, if given.

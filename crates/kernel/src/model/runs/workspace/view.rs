@@ -4,7 +4,10 @@ use serde::Serialize;
 
 use crate::model::runs::file::File;
 use crate::model::runs::integration::conflict::OpenConflict;
+use crate::model::runs::run::Hold;
+use crate::model::runs::workspace::branch::Branch;
 use crate::model::runs::workspace::budget::Budget;
+use crate::model::runs::workspace::process::Process;
 use crate::model::runs::workspace::{Party, Priority, Status, Timeout, Trigger, Workspace};
 use crate::registry::record_id::RecordId;
 use crate::surfaces::Surface;
@@ -91,6 +94,15 @@ pub struct WorkspaceView {
     /// Its newest final checkpoint.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub latest_final: Option<CheckpointId>,
+    /// The branch that its files are on.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub branch: Option<Branch>,
+    /// The program that works, or last worked, in it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub process: Option<Process>,
+    /// Whether agents take the tasks of its run by themselves; only for a root.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub pool: Option<Pool>,
     /// The number of envelopes in its inbox.
     pub inbox: usize,
     /// The number of files in its working memory.
@@ -105,6 +117,13 @@ pub struct WorkspaceView {
     pub peer: Option<PeerView>,
     /// Where it belongs.
     pub place: Place,
+}
+
+/// The pool of a run's tasks, which agents take by themselves.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct Pool {
+    /// Whether it gives out no more work.
+    pub hold: Hold,
 }
 
 /// Where a workspace belongs: to a run, or to the project itself.

@@ -127,10 +127,14 @@ pub(crate) fn follow_lease(
     entry: &Stamped,
     opened: &Opened,
 ) -> Result<(), ApplyError> {
-    let at = entry.draft.workspace.as_ref();
-    let Some(record) = at.and_then(|at| state.assignment_of(at)).map(|own| own.id) else {
-        return Ok(());
-    };
+    let Some(at) = entry.draft.workspace.as_ref() else { return Ok(()) };
+    // Files that are claimed as they are edited are not its authority.
+    let is_authority = state.workspaces.get(at).is_some_and(|known| {
+        let own = &known.charter.authority;
+        !own.is_empty() && own.iter().all(|own| opened.surfaces.as_slice().contains(own))
+    });
+    let record = state.assignment_of(at).map(|own| own.id).filter(|_| is_authority);
+    let Some(record) = record else { return Ok(()) };
     let covers = Arc::new(Cover { surfaces: opened.surfaces.clone(), ttl_s: opened.ttl_s });
     state.change_record(entry, record, |own| {
         (own.fields.claim, own.fields.covers) = (Some(opened.epoch), Some(covers));

@@ -18,6 +18,7 @@ pub(crate) mod link;
 pub mod loops;
 pub mod next;
 pub mod offer;
+pub mod pool;
 pub mod record;
 pub mod round;
 pub mod step;

@@ -17,12 +17,14 @@ use crate::registry::record_id::{Kind, RecordId};
 use crate::registry::rule::Rule;
 use crate::rules::knowledge::attempt;
 use crate::rules::knowledge::records::create::name_of;
-use crate::rules::knowledge::records::{governed, transition, update};
+use crate::rules::knowledge::records::pool::Taken;
+use crate::rules::knowledge::records::{governed, pool, transition, update};
 use crate::rules::leasing::collisions::collisions;
 use crate::rules::leasing::lease::Grant;
 use crate::rules::leasing::lease::using::renew_used;
 use crate::rules::leasing::{lease, session};
 use crate::surfaces::Surface;
+use crate::values::id::WorkspaceId;
 use crate::values::label::Label;
 use crate::values::name::AgentName;
 use crate::values::principal::{Caller, Principal};
@@ -43,6 +45,9 @@ pub(crate) fn decide_next(
     let first = tx.entries().len();
     let (session, _) = session::ensure_called(tx, caller, args.client.as_ref())?;
     let caller = &Caller { session: session.clone(), ..caller.clone() };
+    if let Some(reply) = of_run(tx, caller, args, session.as_ref())? {
+        return Ok(reply);
+    }
     let (task, taken) = meant(tx.state(), tx.now(), &caller.principal, args.task)?;
     let given = assignment_for(tx.state(), caller, task);
     if let (true, Some(given)) = (taken, given) {
@@ -56,7 +61,55 @@ pub(crate) fn decide_next(
     let own = made.iter().rev().find(|entry| entry.draft.causation.is_none());
     let cause = own.map(|entry| entry.id.clone());
     let renewed = renew_used(tx, caller, cause)?;
-    Ok(Reply::Next(Box::new(NextTask { session, task, taken, claim, renewed })))
+    let attempt = tx.state().memory.record(task).and_then(|plan| tx.state().live_attempt(plan));
+    let workspace = attempt.map(|(id, _)| id.clone());
+    Ok(Reply::Next(Box::new(NextTask { session, task, taken, workspace, claim, renewed })))
+}
+
+/// The answer if the caller has a workspace of the run in hand, or gets one from its pool. None if it
+/// is to be given an open task.
+fn of_run(
+    tx: &mut Transaction<'_>,
+    caller: &Caller,
+    args: &Next,
+    session: Option<&WorkspaceId>,
+) -> Result<Option<Reply>, DecisionError> {
+    let Principal::Agent(agent) = &caller.principal else { return Ok(None) };
+    if !pool::is_open(tx.state()) {
+        return Ok(None);
+    }
+    if let Some(id) = pool::in_hand(tx.state(), agent).cloned() {
+        let plan = tx.state().workspaces.get(&id).and_then(|known| known.charter.task.clone());
+        let plan = plan.and_then(|task| tx.state().task_record(&task)).map(|plan| plan.id);
+        return Ok(plan.map(|plan| given(tx.state(), session, (plan, false), &id)));
+    }
+    let ready = |tx: &Transaction<'_>| {
+        let now = tx.now();
+        let has = current(tx.state(), now, &caller.principal).next().is_some();
+        args.task.is_some() || has || !ready(tx.state(), now, &caller.principal).is_empty()
+    };
+    match pool::take(tx, caller, agent, args)? {
+        Taken::Task(task, id) => Ok(Some(given(tx.state(), session, (task, true), &id))),
+        Taken::Waits(gate) => tx.gate_reply(&gate).map(Some),
+        Taken::Nothing(_) if ready(tx) => Ok(None),
+        Taken::Nothing(reasons) if reasons.is_empty() => Ok(None),
+        Taken::Nothing(reasons) => {
+            let message = format!("no task is ready for {agent}: {}", reasons.join("; "));
+            Err(Refusal::denied(Rule::NextReady, message).into())
+        }
+    }
+}
+
+fn given(
+    state: &State,
+    session: Option<&WorkspaceId>,
+    (task, taken): (RecordId, bool),
+    id: &WorkspaceId,
+) -> Reply {
+    let held = state.leases_in(id).into_iter().next();
+    let held = held.and_then(|id| state.leases.get(&id).map(|lease| LeaseView::of(&id, lease)));
+    let (session, workspace, renewed) = (session.cloned(), Some(id.clone()), Vec::new());
+    Reply::Next(Box::new(NextTask { session, task, taken, workspace, claim: held, renewed }))
 }
 
 /// The task that is meant, and whether it is still to be taken; or a refusal.
@@ -97,8 +150,8 @@ pub fn current<'s>(
         let named = name.is_some() && plan.fields.assignee == name;
         let held = |lease: &Lease| lease.holder == who && lease.is_live(now);
         let tried = || state.live_attempt(plan).and_then(|(_, known)| known.agent.as_ref());
-        let tries = || tried().is_some_and(|agent| who == Principal::Agent(agent.clone()));
-        let is_taken = named || holders(state, plan).any(held) || tries();
+        let is_theirs = || tried().is_some_and(|agent| who == Principal::Agent(agent.clone()));
+        let is_taken = named || holders(state, plan).any(held) || is_theirs();
         is_taken && state.status_of(plan) == Status::InProgress
     })
 }
@@ -114,6 +167,20 @@ pub fn ready<'s>(state: &'s State, now: Timestamp, who: &Principal) -> Vec<&'s R
         (!is_own(plan), std::cmp::Reverse(plan.fields.priority), plan.created_seq)
     });
     ready
+}
+
+/// The task that somebody would get now from `work.next`: one they have, one of the run's pool, or an
+/// open one. None if they would be refused.
+pub fn would_get(state: &State, now: Timestamp, who: &Principal, asked: &Next) -> Option<RecordId> {
+    if let Principal::Agent(agent) = who {
+        let own = pool::in_hand(state, agent).and_then(|id| state.workspaces.get(id));
+        let own = own.and_then(|known| state.task_record(known.charter.task.as_ref()?));
+        let given = own.map(|plan| plan.id).or_else(|| pool::would_get(state, agent, asked));
+        if given.is_some() {
+            return given;
+        }
+    }
+    meant(state, now, who, asked.task).map(|(task, _)| task).ok()
 }
 
 /// The reason why somebody cannot take a task now, as the end of a sentence about the task. None

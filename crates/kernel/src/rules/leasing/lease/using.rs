@@ -1,5 +1,7 @@
 //! Leases in use: reuse of a lease on the same surfaces, and renewal by the holder's activity.
 
+use std::sync::Arc;
+
 use crate::values::id::First as _;
 
 use crate::machine::state::State;
@@ -7,6 +9,7 @@ use crate::machine::transaction::{DecisionError, Transaction};
 use crate::model::leasing::lease::surfaces::Surfaces;
 use crate::model::leasing::lease::{Lease, Renewed, Ttl};
 use crate::protocol::event::{Draft, Event};
+use crate::registry::apply_error::ApplyError;
 use crate::rules::identity::agent;
 use crate::rules::leasing::lease::{about, held_by_caller};
 use crate::surfaces::Surface;
@@ -55,7 +58,7 @@ pub(crate) fn renewed(now: Timestamp, id: &LeaseId, lease: &Lease, ttl: Ttl) -> 
 }
 
 /// Whether a lease has used up a quarter of its time to live.
-fn is_used(lease: &Lease, now: Timestamp) -> bool {
+pub(crate) fn is_used(lease: &Lease, now: Timestamp) -> bool {
     let ttl = lease.ttl.span().micros();
     lease.expires_at.since(now).micros() < ttl - ttl / 4
 }
@@ -74,7 +77,18 @@ pub(crate) fn renew_used(
     let is_due = |lease: &Lease| lease.is_live(now) && is_used(lease, now);
     let due = tx.state().leases_of(holder).filter(|(_, lease)| is_due(lease));
     let due: Vec<_> = due.map(|(id, lease)| (id.clone(), lease.clone())).collect();
-    let mut cause = cause;
+    Ok(renew_each(tx, caller, due, cause)?)
+}
+
+/// Renews leases of the caller because of the caller's entry `cause`. Without one, the first renewal
+/// is the caller's own entry and causes the others.
+pub(crate) fn renew_each(
+    tx: &mut Transaction<'_>,
+    caller: &Caller,
+    due: Vec<(LeaseId, Arc<Lease>)>,
+    mut cause: Option<EntryId>,
+) -> Result<Vec<LeaseId>, ApplyError> {
+    let (now, holder) = (tx.now(), &caller.principal);
     for (id, lease) in &due {
         let event = renewed(now, id, lease, lease.ttl);
         let actor = if cause.is_some() { Actor::Protocol } else { holder.clone().into() };

@@ -13,6 +13,7 @@ use crate::machine::transaction::{DecisionError, Transaction};
 use crate::model::identity::capability::Permission;
 use crate::model::runs::approvals::GateType;
 use crate::model::runs::approvals::request::Request;
+use crate::model::runs::task::terms::TaskGate;
 use crate::model::runs::workspace::{Party, Status, Timeout};
 use crate::protocol::event::{Event, Stamped};
 use crate::protocol::refusal::Refusal;
@@ -78,7 +79,7 @@ pub(crate) fn pass(
     stop: Stop,
 ) -> Result<Way, DecisionError> {
     let state = tx.state();
-    if tx.is_released() || state.highway.gate(stop.kind).is_none() {
+    if tx.is_released() || !(state.highway.gate(stop.kind).is_some() || demanded(state, &stop)) {
         return Ok(Way::Free);
     }
     if let Principal::User(user) = &caller.principal
@@ -98,6 +99,13 @@ pub(crate) fn pass(
     }
     let actor = caller.principal.clone().into();
     trigger(tx, stop, actor, None).map(Way::Waits)
+}
+
+/// Whether the task itself asks for a person at this point.
+fn demanded(state: &State, stop: &Stop) -> bool {
+    let record = stop.task.as_ref().and_then(|task| state.task_record(task));
+    let asked = record.and_then(|record| record.terms()?.gate);
+    asked == Some(TaskGate::Integration) && stop.kind == GateType::Integration
 }
 
 /// The gate for the same action that its fallback closed. A salvage is a different action than a

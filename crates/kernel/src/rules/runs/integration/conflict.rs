@@ -16,11 +16,11 @@ use crate::registry::rule::Rule;
 use crate::rules::runs::approvals::gate;
 use crate::rules::runs::approvals::gate::{Stop, Way};
 use crate::rules::runs::integration::{
-    finish, integrator, open_conflict, reply, salvage, to_merge,
+    finish, integrator, open_conflict, reply, salvage, target_of, to_merge,
 };
 use crate::rules::runs::workspace;
-use crate::rules::runs::workspace::change;
 use crate::rules::runs::workspace::change::Change;
+use crate::rules::runs::workspace::{branch, change};
 use crate::values::id::{CheckpointId, IdKind, WorkspaceId};
 use crate::values::principal::{Actor, Caller};
 use crate::values::text::Text;
@@ -140,6 +140,9 @@ pub(crate) fn decide_resolve(
     let id = &resolve.workspace;
     integrator(tx.state(), caller, id)?;
     open_one(tx.state(), resolve)?;
+    if let (Some(merge), Some(target)) = (&resolve.merge, target_of(tx.state(), id)) {
+        branch::may_land(tx.state(), id, &target, Some(merge))?;
+    }
     if let Some(files) = &resolve.merged {
         file::stored(files)
             .map_err(|error| Refusal::denied(Rule::MergeSound, error.to_string()))?;
@@ -204,6 +207,7 @@ pub(crate) fn settle(
     let event = Event::ConflictResolved(Resolved {
         conflict_id: open.id,
         conflict_type: open.kind,
+        merge: resolve.merge.clone(),
         merged,
         mode,
         outcome: if rework { End::Failed } else { End::Closed },
@@ -245,6 +249,7 @@ pub(crate) fn given_up(
     let event = Event::ConflictResolved(Resolved {
         conflict_id: open.id,
         conflict_type: open.kind,
+        merge: None,
         merged: None,
         mode: mode_of(tx.state(), id)?,
         outcome: End::Failed,
@@ -283,6 +288,9 @@ pub(crate) fn apply_resolved(state: &mut State, resolved: &Resolved) -> Result<(
     }
     let place = open.conflicts.iter().position(|open| open.id == resolved.conflict_id);
     open.conflicts.remove(place.ok_or(ApplyError::Unknown("the conflict"))?);
+    if resolved.merge.is_some() {
+        open.merge.clone_from(&resolved.merge);
+    }
     // Each resolution adds to the files given before.
     if let Some(said) = &resolved.merged {
         open.merged.get_or_insert_default().extend(said.iter().cloned());

@@ -32,10 +32,10 @@ use crate::rules::runs::approvals::gate;
 use crate::rules::runs::approvals::gate::{Stop, Way};
 use crate::rules::runs::signal::Saying;
 use crate::rules::runs::task::follow;
-use crate::rules::runs::workspace::authority;
 use crate::rules::runs::workspace::change;
 use crate::rules::runs::workspace::change::Change;
-use crate::rules::runs::{signal, workspace};
+use crate::rules::runs::workspace::{authority, branch};
+use crate::rules::runs::{run, signal, workspace};
 use crate::values::id::{CheckpointId, ConflictId, WorkspaceId};
 use crate::values::principal::{Actor, Caller};
 
@@ -118,6 +118,9 @@ fn accept(
     conflict::sound(&decide.conflicts, strategy)?;
     let merged = evaluated_result(decide, strategy)?;
     let files = to_merge(tx.state(), id, &checkpoint, merged.as_deref());
+    if decide.conflicts.is_empty() || decide.merge.is_some() {
+        branch::may_land(tx.state(), id, &target, decide.merge.as_ref())?;
+    }
     authority::free(tx.state(), id, &files, Some(&caller.principal))?;
     let stop = Stop {
         kind: GateType::Integration,
@@ -133,6 +136,7 @@ fn accept(
     let event = Event::IntegrationStarted(Started {
         checkpoint_ref: checkpoint.clone(),
         confidence: None,
+        merge: decide.merge.clone(),
         merged,
         mode: Mode::Normal,
         owner: workspace.owner.clone(),
@@ -146,6 +150,8 @@ fn accept(
     way.note(tx)?;
     signal::tell_parent(tx, &target, Saying::plain(SignalType::Integrate, id.into()))?;
     let mut conflicts = match strategy {
+        // Git has compared both sides.
+        _ if decide.merge.is_some() => Vec::new(),
         Strategy::Layered => conflict::overlap(tx.state(), &target, &files)?,
         Strategy::Direct | Strategy::Evaluated => {
             conflict::overwritten(tx.state(), (id, &target), &checkpoint, &files)?
@@ -217,7 +223,11 @@ pub(crate) fn finish(
     let target = target_of(tx.state(), id).ok_or(ApplyError::Unknown("the parent"))?;
     let open = tx.state().integrations.get(id).ok_or(ApplyError::Unknown("the integration"))?;
     let mode = open.mode();
+    if open.merge.is_none() {
+        branch::may_land(tx.state(), id, &target, None)?;
+    }
     let event = Event::IntegrationCompleted(Completed {
+        merge: open.merge.clone(),
         mode,
         result,
         source: id.clone(),
@@ -271,6 +281,7 @@ pub(crate) fn apply_started(state: &mut State, started: &Started) -> Result<(), 
     let open = Integration {
         checkpoint: started.checkpoint_ref.clone(),
         strategy: started.strategy,
+        merge: started.merge.clone(),
         merged: started.merged.clone(),
         conflicts: Vec::new(),
         salvaged_into: (started.mode == Mode::Salvage).then(|| started.target.clone()),
@@ -329,7 +340,8 @@ pub(crate) fn apply_completed(
     completed: &Completed,
 ) -> Result<(), ApplyError> {
     let open = close(state, completed.mode, &completed.source, &completed.target)?;
-    if !open.conflicts.is_empty() || open.strategy != completed.strategy {
+    let fits = open.strategy == completed.strategy && open.merge == completed.merge;
+    if !open.conflicts.is_empty() || !fits {
         return Err(ApplyError::Mismatch("the integration"));
     }
     if !state.checkpoints.contains_key(&open.checkpoint) {
@@ -342,6 +354,9 @@ pub(crate) fn apply_completed(
         }
         Mode::Salvage => open.merged.unwrap_or_default(),
     };
+    if let Some(merge) = &completed.merge {
+        branch::advance(state, &completed.target, merge)?;
+    }
     let known = state.workspaces.get_mut(&completed.target);
     let target = Arc::make_mut(known.ok_or(ApplyError::Unknown("the parent"))?);
     for File { content, path } in files {
@@ -349,6 +364,43 @@ pub(crate) fn apply_completed(
         target.merged.insert(path, merged);
     }
     Ok(())
+}
+
+/// Records that merged work was taken back. The revert is on the branch that the work was merged
+/// into, or on one that the result of the run was put onto.
+pub(crate) fn decide_undo(
+    tx: &mut Transaction<'_>,
+    caller: &Caller,
+    undo: &Undo,
+) -> Result<Reply, DecisionError> {
+    let id = &undo.workspace;
+    let source = workspace::get(tx.state(), id)?;
+    run::may_record(tx.state(), caller, &source.charter.root.clone())?;
+    let merged = source.status == Status::Closed && source.branch.is_some();
+    let Some(target) = source.parent.clone().filter(|_| merged) else {
+        let message = format!("the work of workspace {id} was not merged in git");
+        return Err(Refusal::denied(Rule::MergeInGit, message).into());
+    };
+    let branch = workspace::get(tx.state(), &target)?.branch.as_ref();
+    let is_own = branch.is_some_and(|branch| branch.name == undo.merge.branch);
+    if is_own && branch.is_some_and(|branch| branch.tip != undo.merge.onto) {
+        let message = format!("{} is not at {}", undo.merge.branch, undo.merge.onto);
+        return Err(Refusal::denied(Rule::MergeStale, message).into());
+    }
+    let event = Event::IntegrationUndone(Undone {
+        merge: undo.merge.clone(),
+        reason: undo.reason.clone(),
+        source: id.clone(),
+        target: target.clone(),
+    });
+    tx.note(Some(&target), caller.principal.clone().into(), event)?;
+    tx.workspace_reply(id)
+}
+
+pub(crate) fn apply_undone(state: &mut State, undone: &Undone) -> Result<(), ApplyError> {
+    let target = state.workspaces.get(&undone.target).ok_or(ApplyError::Unknown("the parent"))?;
+    let is_own = target.branch.as_ref().is_some_and(|own| own.name == undone.merge.branch);
+    if is_own { branch::advance(state, &undone.target, &undone.merge) } else { Ok(()) }
 }
 
 pub(crate) fn apply_aborted(state: &mut State, aborted: &Aborted) -> Result<(), ApplyError> {

@@ -26,7 +26,7 @@ use crate::rules::runs::approvals::gate;
 use crate::rules::runs::approvals::gate::{Stop, Way};
 use crate::rules::runs::integration::{busy, conflict, finish, integrator, reply};
 use crate::rules::runs::signal::Saying;
-use crate::rules::runs::workspace::authority;
+use crate::rules::runs::workspace::{authority, branch};
 use crate::rules::runs::{signal, workspace};
 use crate::values::id::{CheckpointId, WorkspaceId};
 use crate::values::principal::{Actor, Caller};
@@ -62,6 +62,9 @@ pub(crate) fn decide_salvage(
     conflict::sound(&salvage.conflicts, Strategy::Evaluated)?;
     let merged = file::stored(&salvage.merged);
     let merged = merged.map_err(|error| Refusal::denied(Rule::MergeSound, error.to_string()))?;
+    if salvage.conflicts.is_empty() || salvage.merge.is_some() {
+        branch::may_land(tx.state(), id, &target, salvage.merge.as_ref())?;
+    }
     authority::free(tx.state(), id, &merged, Some(&caller.principal))?;
     let stop = Stop {
         kind: GateType::Integration,
@@ -77,6 +80,7 @@ pub(crate) fn decide_salvage(
     let event = Event::IntegrationStarted(Started {
         checkpoint_ref: checkpoint.clone(),
         confidence: Some(CONFIDENCE),
+        merge: salvage.merge.clone(),
         merged: Some(merged.clone()),
         mode: Mode::Salvage,
         owner: source.owner.clone(),
@@ -89,7 +93,11 @@ pub(crate) fn decide_salvage(
     tx.note(Some(&target), actor, event)?;
     way.note(tx)?;
     signal::tell_parent(tx, &target, Saying::plain(SignalType::Integrate, id.into()))?;
-    let mut conflicts = conflict::overwritten(tx.state(), (id, &target), &checkpoint, &merged)?;
+    let mut conflicts = if salvage.merge.is_some() {
+        Vec::new()
+    } else {
+        conflict::overwritten(tx.state(), (id, &target), &checkpoint, &merged)?
+    };
     conflicts.extend(salvage.conflicts.iter().cloned());
     if conflicts.is_empty() {
         finish(tx, id, initiator, Outcome::Success)?;

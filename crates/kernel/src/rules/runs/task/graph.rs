@@ -11,6 +11,7 @@ use crate::machine::transaction::{DecisionError, Transaction};
 use crate::model::knowledge::records::field::{Few, Fields};
 use crate::model::knowledge::records::record::{Provenance, Record, Tags};
 use crate::model::knowledge::records::task::TaskPart;
+use crate::model::runs::task::terms::{ATTEMPTS_MAX, Terms};
 use crate::model::runs::task::{Estimate, Graph, State};
 use crate::protocol::event::{Event, Stamped};
 use crate::protocol::refusal::Refusal;
@@ -43,6 +44,18 @@ fn estimated(estimate: Option<&Estimate>) -> Result<(), Refusal> {
         }
         _ => Ok(()),
     }
+}
+
+/// Checks the terms of a task. One that asks a person needs somebody who can be asked.
+fn sound_terms(state: &Whole, terms: Option<&Terms>) -> Result<(), Refusal> {
+    let Some(terms) = terms else { return Ok(()) };
+    if !(1..=ATTEMPTS_MAX).contains(&terms.attempts()) {
+        return Err(unsound(format!("a task is tried 1 to {ATTEMPTS_MAX} times")));
+    }
+    if terms.gate.is_some() && state.first_active_user().is_none() {
+        return Err(unsound("a task asks a person, and nobody has signed up yet"));
+    }
+    Ok(())
 }
 
 pub(crate) fn decide_graph(
@@ -88,6 +101,7 @@ pub(crate) fn decide_graph(
             plan: Some(tx.state().memory.next(Kind::Plan).number),
             priority: task.priority,
             task_id: id_of(&task.key)?,
+            terms: task.terms.clone(),
         });
         tx.note(Some(&root), Actor::Protocol, created)?;
     }
@@ -132,6 +146,7 @@ fn sorted<'p>(state: &Whole, plan: &'p Plan) -> Result<Vec<&'p Planned>, Refusal
     for task in &plan.tasks {
         described(&task.description)?;
         estimated(task.estimate.as_ref())?;
+        sound_terms(state, task.terms.as_deref())?;
         if task.depends_on.len() > DEPENDENCIES_MAX {
             return Err(unsound(format!("a task depends on at most {DEPENDENCIES_MAX} others")));
         }
@@ -202,6 +217,7 @@ pub(crate) fn decide_add(
     let depends_on: Vec<TaskId> = add.depends_on.iter().map(known).collect::<Result<_, _>>()?;
     let parent_task = add.parent_task.as_ref().map(known).transpose()?;
     estimated(add.estimate.as_ref())?;
+    sound_terms(state, add.terms.as_deref())?;
     state.memory.room_for(1)?;
     let description = described(&add.description)?;
     let task_id: TaskId = tx.mint(IdKind::Task).into();
@@ -215,6 +231,7 @@ pub(crate) fn decide_add(
         plan: Some(tx.state().memory.next(Kind::Plan).number),
         priority: add.priority,
         task_id: task_id.clone(),
+        terms: add.terms.clone(),
     });
     tx.note(Some(&home), caller.principal.clone().into(), created)?;
     gate::on_planned(tx, &task_id)?;
@@ -265,6 +282,7 @@ pub(crate) fn apply_created(
         graph: Some(created.graph_id.clone()),
         id: Some(id.clone()),
         parent: created.parent_task.as_ref().and_then(id_of),
+        terms: created.terms.as_ref().map(|terms| Arc::new(Terms::clone(terms))),
         ..TaskPart::default()
     };
     let fields = Fields {

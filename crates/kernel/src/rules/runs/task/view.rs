@@ -40,6 +40,7 @@ impl TaskView {
             workspace: task.workspace.clone().or_else(|| attempt.map(|(id, _)| id.clone())),
             history: task.history.clone(),
             checkpoint: task.checkpoint.clone(),
+            terms: record.and_then(|record| record.task()?.terms.clone()),
             created_at: task.at,
         }
     }
@@ -63,6 +64,7 @@ impl TaskView {
                 workspace: None,
                 history: Vec::new(),
                 checkpoint: None,
+                terms: None,
                 ..self.clone()
             })
         };

@@ -54,7 +54,7 @@ impl<'a> Wanted<'a> {
 }
 
 /// The nearest workspace, from a parent upwards, whose lease covers what is below it.
-fn covering(state: &State, parent: &WorkspaceId) -> Option<WorkspaceId> {
+pub(crate) fn covering(state: &State, parent: &WorkspaceId) -> Option<WorkspaceId> {
     let mut above = Some(parent);
     while let Some(id) = above {
         let known = state.workspaces.get(id)?;

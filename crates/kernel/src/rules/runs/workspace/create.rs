@@ -9,6 +9,7 @@ use crate::machine::transaction::{DecisionError, Transaction};
 use crate::model::runs::approvals::GateType;
 use crate::model::runs::approvals::request::Request;
 use crate::model::runs::envelope::{Origin, Payload};
+use crate::model::runs::run::Hold;
 use crate::model::runs::taxonomy::Base;
 use crate::model::runs::workspace::budget::Percent;
 use crate::model::runs::workspace::group::MEMBERS_MAX;
@@ -448,6 +449,9 @@ pub(crate) fn apply_created(
         pulse: Pulse { last: entry.at, silent: 0 },
         head: None,
         latest_final: None,
+        branch: None,
+        process: None,
+        hold: Hold::default(),
         ended: None,
         reason: None,
         memory: imbl::OrdMap::new(),
@@ -479,6 +483,7 @@ fn charter(entry: &Stamped, created: &Created, root: WorkspaceId) -> Charter {
         limits: created.run.as_ref().and_then(|run| run.limits.clone()),
         directive: created.directive.clone(),
         context: created.context.clone(),
+        pool: created.run.as_ref().is_some_and(|run| run.pool),
         task: created.task_ref.clone(),
         assignment: created.assignment,
         timeout: created.timeout_s,

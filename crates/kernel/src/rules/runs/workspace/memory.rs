@@ -30,7 +30,7 @@ pub(crate) fn decide_write(
         let ways = edges::ways_from(workspace.status);
         return Err(Refusal::denied(Rule::StateAllows, message).allowing(ways).into());
     }
-    if sight::within_authority(workspace, std::slice::from_ref(write.path.surface())).is_some() {
+    if !sight::may_change(workspace, &write.path) {
         let message = format!("workspace {id} may not change {}", write.path);
         let own = workspace.charter.authority.iter().map(ToString::to_string);
         return Err(Refusal::denied(Rule::Authority, message).allowing(own).into());

@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use crate::machine::state::State;
 use crate::machine::transaction::{DecisionError, Transaction};
-use crate::model::runs::workspace::Workspace;
+use crate::model::runs::workspace::{Status, Workspace};
 use crate::protocol::event::{Event, Stamped};
 use crate::protocol::refusal::Refusal;
 use crate::protocol::reply::Reply;
@@ -56,6 +56,10 @@ pub(crate) fn decide_report(
     let status = workspace::get(state, &id)?.status;
     if status.is_terminal() {
         return Err(abort::ended(&id, status).into());
+    }
+    if status == Status::Suspended {
+        let message = format!("workspace {id} is suspended, and nothing it uses counts");
+        return Err(Refusal::denied(Rule::StateAllows, message).into());
     }
     if report.tokens.is_zero() && report.cost.is_zero() {
         return Err(Refusal::denied(Rule::Usage, "neither tokens nor cost are reported").into());

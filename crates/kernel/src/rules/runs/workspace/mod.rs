@@ -19,6 +19,7 @@
 pub mod abort;
 pub mod account;
 pub(crate) mod authority;
+pub mod branch;
 pub mod budget;
 pub mod change;
 pub mod create;
@@ -32,11 +33,13 @@ pub mod meter;
 pub mod migrate;
 pub(crate) mod peer;
 pub mod priority;
+pub mod process;
 pub mod reparent;
 pub mod sight;
 pub mod suspend;
 pub mod terminate;
 pub mod transfer;
+pub mod using;
 pub mod view;
 
 use crate::values::id::First as _;
