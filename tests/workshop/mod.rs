@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-use crate::support::{Ran, Sandbox};
+use crate::support::{BINARY, Ran, Sandbox};
 
 /// A repository with a commit, a scripted agent and a place for worktrees.
 pub(crate) struct Workshop {
@@ -38,7 +38,7 @@ impl Workshop {
         let agent = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/workshop/agent.sh");
         let text = format!(
             "[agents.scripted]\ncommand = [\"/bin/sh\", {agent:?}, \"{{task}}\"]\nusage = \"json-lines\"\n\
-             env = {{ SCRATCH = {:?} }}\n[workshop]\nworktrees = {:?}\n{settings}\n",
+             env = {{ ALTHING = {BINARY:?}, SCRATCH = {:?} }}\n[workshop]\nworktrees = {:?}\n{settings}\n",
             own.scratch(),
             own.outside.path().join("trees"),
         );
