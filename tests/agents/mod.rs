@@ -47,6 +47,21 @@ const CODEX: Cli = Cli {
     },
 };
 
+const GEMINI: Cli = Cli {
+    name: "gemini",
+    variables: |home, model| {
+        let settings = json!({ "security": { "auth": { "selectedType": "gemini-api-key" } } });
+        std::fs::create_dir_all(home.join(".gemini")).unwrap();
+        std::fs::write(home.join(".gemini/settings.json"), settings.to_string()).unwrap();
+        vec![
+            ("GEMINI_API_KEY", "none".to_owned()),
+            ("GEMINI_CLI_HOME", home.display().to_string()),
+            ("GEMINI_MODEL", "gemini-2.5-pro".to_owned()),
+            ("GOOGLE_GEMINI_BASE_URL", model.to_owned()),
+        ]
+    },
+};
+
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().unwrap()
 }
@@ -241,6 +256,11 @@ fn codex_completes_a_plan() {
 }
 
 #[test]
+fn gemini_completes_a_plan() {
+    completes_a_plan(&GEMINI);
+}
+
+#[test]
 fn claude_code_is_refused_what_another_holds() {
     is_refused_what_another_holds(&CLAUDE);
 }
@@ -251,6 +271,11 @@ fn codex_is_refused_what_another_holds() {
 }
 
 #[test]
+fn gemini_is_refused_what_another_holds() {
+    is_refused_what_another_holds(&GEMINI);
+}
+
+#[test]
 fn claude_code_goes_on_until_its_task_is_done() {
     goes_on_until_its_task_is_done(&CLAUDE);
 }
@@ -258,4 +283,9 @@ fn claude_code_goes_on_until_its_task_is_done() {
 #[test]
 fn codex_goes_on_until_its_task_is_done() {
     goes_on_until_its_task_is_done(&CODEX);
+}
+
+#[test]
+fn gemini_goes_on_until_its_task_is_done() {
+    goes_on_until_its_task_is_done(&GEMINI);
 }

@@ -13,7 +13,8 @@
 // used before. Which turn it is follows from the conversation, so a resumed session goes on where
 // it was. Every answer counts 1000 tokens read, 200 of them from the cache, and 50 written.
 //
-// Claude Code speaks Anthropic's Messages, Codex OpenAI's Responses; both always stream.
+// Claude Code speaks Anthropic's Messages, Codex OpenAI's Responses, Gemini CLI Google's own; all of
+// them stream.
 import { readFileSync } from "node:fs";
 import { createServer } from "node:http";
 
@@ -100,6 +101,32 @@ const responses = {
   },
 };
 
+// ---- Google's contents
+const geminiTool = (turn) => {
+  const file_path = turn.read ?? turn.write ?? turn.edit;
+  const change = { old_string: turn.old, new_string: turn.new, instruction: "scripted" };
+  if (turn.read) return { name: "read_file", args: { file_path } };
+  if (turn.write) return { name: "write_file", args: { file_path, content: turn.content } };
+  if (turn.edit) return { name: "replace", args: { file_path, ...change } };
+  if (turn.shell) return { name: "run_shell_command", args: { command: turn.shell } };
+  return undefined;
+};
+
+const contents = {
+  number: ({ contents }) => count(contents, ({ role }) => role === "model"),
+  heard: ({ contents }) => contents.at(-1).parts,
+  *answer(_, turn) {
+    const functionCall = geminiTool(turn);
+    const parts = [functionCall ? { functionCall } : { text: turn.say }];
+    const usageMetadata = {
+      promptTokenCount: 1000, cachedContentTokenCount: 200, candidatesTokenCount: 50,
+      totalTokenCount: 1050,
+    };
+    const content = { role: "model", parts };
+    yield { candidates: [{ content, finishReason: "STOP", index: 0 }], usageMetadata };
+  },
+};
+
 // The turn that a request asks for. A brief begins with what is to be done.
 function turnOf(api, request, text) {
   // Titles and summaries are asked for without tools; they are no turn.
@@ -112,20 +139,24 @@ function turnOf(api, request, text) {
   return { ...turn, content: turn.content.replace("$HEARD", () => heard) };
 }
 
+const GOOGLE = "streamGenerateContent";
 const server = createServer((request, reply) => {
   let text = "";
   request.on("data", (piece) => (text += piece));
   request.on("end", () => {
     const path = request.url.split("?")[0];
-    const api = { "/v1/messages": messages, "/v1/responses": responses }[path];
+    const apis = { messages, responses, [GOOGLE]: contents };
+    const api = apis[path.split(/[/:]/).at(-1)];
     if (request.method !== "POST" || !api) {
       reply.writeHead(404, { "content-type": "application/json" }).end("{}");
       return;
     }
     const asked = JSON.parse(text);
     reply.writeHead(200, { "content-type": "text/event-stream" });
-    for (const event of api.answer(asked, turnOf(api, asked, text)))
-      reply.write(`event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`);
+    for (const event of api.answer(asked, turnOf(api, asked, text))) {
+      const name = event.type ? `event: ${event.type}\n` : "";
+      reply.write(`${name}data: ${JSON.stringify(event)}\n\n`);
+    }
     reply.end();
   });
 });
