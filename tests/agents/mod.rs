@@ -1,5 +1,5 @@
-//! Real agents through the binary: Claude Code and Codex themselves, with a model that follows a
-//! script on this machine. No account, no network, the same answers every time.
+//! Real agents through the binary: Claude Code, Codex and Gemini CLI themselves, with a model that
+//! follows a script on this machine. No account, no network, the same answers every time.
 //!
 //! `scripts/test` installs them under `target/`. Where they are not, these tests say so; with
 //! `ALTHING_AGENT_CLIS=required`, which that script sets once it has installed them, they fail.

@@ -13,8 +13,8 @@
 // used before. Which turn it is follows from the conversation, so a resumed session goes on where
 // it was. Every answer counts 1000 tokens read, 200 of them from the cache, and 50 written.
 //
-// Claude Code speaks Anthropic's Messages, Codex OpenAI's Responses, Gemini CLI Google's own; all of
-// them stream.
+// Claude Code speaks Anthropic's Messages, Codex OpenAI's Responses, Gemini CLI Google's own words;
+// all of them stream.
 import { readFileSync } from "node:fs";
 import { createServer } from "node:http";
 

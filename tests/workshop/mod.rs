@@ -1,5 +1,5 @@
-//! Running plans: real worktrees, real agent processes, real merges, through the binary alone. The agent
-//! is a script that does what the key of its task says.
+//! Running plans: real worktrees, real agent processes, real merges, through the binary alone. The
+//! agent is a script that does what the key of its task says.
 
 mod control;
 mod ends;
@@ -37,8 +37,10 @@ impl Workshop {
         own.sandbox.write("shared.txt", "the first line\n");
         let agent = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/workshop/agent.sh");
         let text = format!(
-            "[agents.scripted]\ncommand = [\"/bin/sh\", {agent:?}, \"{{task}}\"]\nusage = \"json-lines\"\n\
-             env = {{ ALTHING = {BINARY:?}, SCRATCH = {:?} }}\n[workshop]\nworktrees = {:?}\n{settings}\n",
+            "[agents.scripted]\ncommand = [\"/bin/sh\", {agent:?}, \"{{task}}\"]\n\
+             usage = \"json-lines\"\n\
+             env = {{ ALTHING = {BINARY:?}, SCRATCH = {:?} }}\n\
+             [workshop]\nworktrees = {:?}\n{settings}\n",
             own.scratch(),
             own.outside.path().join("trees"),
         );

@@ -51,8 +51,8 @@ impl Supervisor<'_> {
         }
     }
 
-    /// Judges work that its agent handed in by itself, once the agent has ended. What does not pass is
-    /// done again in another attempt. Work that passed is the merge queue's.
+    /// Judges work that its agent handed in by itself, once the agent has ended. What does not pass
+    /// is done again in another attempt. Work that passed is the merge queue's.
     fn handed_in(&mut self, id: &WorkspaceId, known: &Workspace, hold: Hold) -> Result<(), Error> {
         let Some(attempt) = self.attempts.get(id) else { return Ok(()) };
         let turns = Turns::read(&attempt.folder);
