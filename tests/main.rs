@@ -4,6 +4,7 @@
 
 #[cfg(unix)]
 mod agents;
+mod approvals;
 mod bad_input;
 mod blobs;
 mod care;
@@ -20,7 +21,6 @@ mod frugal;
 mod gates;
 #[cfg(unix)]
 mod guide;
-mod highway;
 #[cfg(unix)]
 mod hooks;
 mod identity;

@@ -1,7 +1,7 @@
 //! What an agent is told at the moments its hooks allow: messages, news and where it stands, never more
 //! than a number of tokens, and each message once.
 
-use althing_dialects::frugal::planning::called;
+use althing_dialects::frugal::haid::called;
 use althing_dialects::frugal::tokens;
 use althing_dialects::memory::item::brief;
 use althing_kernel::agent::{Beat, Register};
@@ -18,7 +18,7 @@ use super::words::EDITED;
 use crate::context::ProjectContext;
 use crate::error::Error;
 use crate::mail::{self, Letter, LetterKind, Waiting, text_of};
-use crate::native::{self, Told as _, Work, in_hand};
+use crate::native::{self, Worded as _, Work, in_hand};
 use crate::project::label;
 
 /// The longest line about a record, in characters.

@@ -16,7 +16,7 @@ use serde::Serialize;
 use std::path::Path;
 
 use super::next::capsule_of;
-use super::{Told, Work, needed};
+use super::{Worded, Work, needed};
 use crate::context::ProjectContext;
 use crate::error::Error;
 
@@ -41,7 +41,7 @@ pub struct Checkpointed {
     pub checkpoint: Option<String>,
 }
 
-impl Told for Checkpointed {
+impl Worded for Checkpointed {
     fn text(&self) -> String {
         match &self.checkpoint {
             Some(checkpoint) => format!("{checkpoint} of {} is recorded", self.task),
@@ -61,7 +61,7 @@ pub struct Handed {
     pub released: usize,
 }
 
-impl Told for Handed {
+impl Worded for Handed {
     fn text(&self) -> String {
         let claims = match self.released {
             0 => String::new(),
@@ -250,9 +250,9 @@ fn signal(
         workspace: Some(own.workspace.clone()),
     };
     match context.execute(Command::SignalEmit(emit))? {
-        Reply::Signal(said) => Ok(Handed {
+        Reply::Signal(emitted) => Ok(Handed {
             task: own.workspace.to_string(),
-            status: said.status.to_string(),
+            status: emitted.status.to_string(),
             released: 0,
         }),
         other => Err(Error::unexpected(&other)),

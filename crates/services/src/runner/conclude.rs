@@ -306,7 +306,7 @@ impl Supervisor<'_> {
                 | Trigger::SystemShutdown,
             )
             | None => false,
-            Some(_) => self.others_can(plan, &self.kinds_that_tried(state, plan)),
+            Some(_) => self.others_can(plan, &Self::kinds_that_tried(state, plan)),
         }
     }
 

@@ -189,18 +189,18 @@ impl Supervisor<'_> {
         std::thread::spawn(move || {
             let made = prepare::prepare(&shared, &id, &name).and_then(|place| {
                 prepare::brief(&shared, &id, &task)?;
-                Ok(place)
+                Ok(Box::new(place))
             });
             // The run may be over.
             drop(send.send(Report::Prepared(id, made)));
         });
     }
 
-    pub(super) fn prepared(&mut self, id: &WorkspaceId, result: Result<Place, Error>) {
+    pub(super) fn prepared(&mut self, id: &WorkspaceId, result: Result<Box<Place>, Error>) {
         let Some(attempt) = self.attempts.get_mut(id) else { return };
         attempt.job = None;
         match result {
-            Ok(place) => attempt.place = Some(place),
+            Ok(place) => attempt.place = Some(*place),
             Err(error) => {
                 let reason = format!("its worktree cannot be made: {}", error.message());
                 self.give_up(id, &reason);
@@ -322,7 +322,7 @@ impl Supervisor<'_> {
         match verdict {
             Verdict::Done { text } => self.judge(id, ended.turn, text.unwrap_or_default()),
             Verdict::RateLimited { retry } => {
-                let rest = turn::rest(retry);
+                let rest = turn::rest(retry, self.shared.lead().now());
                 self.rest(id, rest);
                 let Some(attempt) = self.attempts.get_mut(id) else { return Ok(()) };
                 // The turn after it comes when the rest is over.
@@ -406,8 +406,12 @@ impl Supervisor<'_> {
         let (format, program) = (kind.format()?, kind.name.clone());
         let Some(listening) = attempt.listening.as_mut() else { return Ok(Verdict::Stopped) };
         listening.follower.finish().map_err(git)?;
-        let progress = listening.follower.progress().clone();
+        let mut progress = listening.follower.progress().clone();
         let verdict = verdict(format, &progress, ended);
+        if let Some(place) = &attempt.place {
+            let before = Turns::read(&attempt.folder).session.into();
+            turn::add_recorded(kind, place.tree.path(), ended, before, &mut progress);
+        }
         self.put_on_meter(id, known, progress.usage)?;
         let Some(attempt) = self.attempts.get_mut(id) else { return Ok(verdict) };
         let mut turns = Turns::read(&attempt.folder);
@@ -415,7 +419,7 @@ impl Supervisor<'_> {
         turns.write(&attempt.folder)?;
         let (outcome, reason) = turn::outcome_of(&verdict);
         let rests = match &verdict {
-            Verdict::RateLimited { retry } => Some(turn::rest(*retry)),
+            Verdict::RateLimited { retry } => Some(turn::rest(*retry, self.shared.lead().now())),
             _ => None,
         };
         let context = self.shared.agent(&attempt.agent);

@@ -1,6 +1,7 @@
 //! From an agent and a brief to a process to start.
 
 use std::collections::BTreeMap;
+use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
 use super::custom::CustomAgent;
@@ -278,7 +279,8 @@ pub fn session_id(workspace: &str, turn: u32) -> String {
         if matches!(at, 4 | 6 | 8 | 10) {
             text.push('-');
         }
-        text.push_str(&format!("{byte:02x}"));
+        // Writing to a string does not fail.
+        let _ = write!(text, "{byte:02x}");
     }
     text
 }

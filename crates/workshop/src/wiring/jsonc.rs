@@ -84,6 +84,7 @@ impl Node {
             Kind::Array(items, tail) => {
                 Some((items.iter().map(|own| own.span.clone()).collect(), tail))
             }
+            // Any other kind has no members.
             _ => None,
         }
     }

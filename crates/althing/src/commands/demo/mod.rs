@@ -131,18 +131,19 @@ impl Watch<'_> {
                 let entry = Entry::read(line)
                     .map_err(|error| Error::unavailable(format!("an unreadable entry: {error}")))?;
                 self.summary.take(&entry);
-                self.tell(&entry);
+                self.show(&entry);
             }
         }
         Ok(())
     }
 
     /// Shows what is worth a line; a collision is, once per pair, or it would drown the rest.
-    fn tell(&mut self, entry: &Entry) {
+    fn show(&mut self, entry: &Entry) {
         let draft = &entry.stamped.draft;
         let shown = match &draft.event {
             Event::LeaseOpened(_) | Event::LeaseExpired(_) | Event::LeaseForced(_) => true,
             Event::CommandRefused(_) => self.summary.is_news(entry),
+            // Any other entry is no news to whoever watches the demo.
             _ => false,
         };
         if shown {

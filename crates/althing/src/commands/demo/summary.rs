@@ -22,7 +22,7 @@ pub(crate) struct Summary {
     #[serde(skip)]
     holders: BTreeMap<String, String>,
     #[serde(skip)]
-    told: BTreeSet<(String, String)>,
+    shown: BTreeSet<(String, String)>,
 }
 
 /// The results of one agent.
@@ -65,6 +65,7 @@ impl Summary {
                 self.expired += 1;
                 self.expired_files.extend(self.holders.get(expired.lease.as_str()).cloned());
             }
+            // Any other entry is not counted here.
             _ => {}
         }
     }
@@ -77,7 +78,7 @@ impl Summary {
     pub(crate) fn is_news(&mut self, entry: &Entry) -> bool {
         let Event::CommandRefused(refused) = &entry.stamped.draft.event else { return false };
         let actor = entry.stamped.draft.actor.to_string();
-        self.told.insert((actor, refused.message.to_string()))
+        self.shown.insert((actor, refused.message.to_string()))
     }
 
     pub(crate) fn print(&self, app: &App, files: &[FileCheck]) -> Result<(), Error> {
