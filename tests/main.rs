@@ -2,6 +2,8 @@
 //! SQLite store and real git, as people and scripts use them.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a failed step is a failed test")]
 
+#[cfg(unix)]
+mod agents;
 mod approvals;
 mod bad_input;
 mod blobs;

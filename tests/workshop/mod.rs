@@ -1,5 +1,5 @@
-//! Running plans: real worktrees, real agent processes, real merges, through the binary alone. The agent
-//! is a script that does what the key of its task says.
+//! Running plans: real worktrees, real agent processes, real merges, through the binary alone. The
+//! agent is a script that does what the key of its task says.
 
 mod control;
 mod ends;
@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-use crate::support::{Ran, Sandbox};
+use crate::support::{BINARY, Ran, Sandbox};
 
 /// A repository with a commit, a scripted agent and a place for worktrees.
 pub(crate) struct Workshop {
@@ -40,7 +40,8 @@ impl Workshop {
         let agent = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/workshop/agent.sh");
         let text = format!(
             "[agents.scripted]\ncommand = [\"/bin/sh\", \"{agent}\", \"{{task}}\"]\n\
-             usage = \"json-lines\"\nenv = {{ SCRATCH = \"{}\" }}\n\
+             usage = \"json-lines\"\n\
+             env = {{ ALTHING = \"{BINARY}\", SCRATCH = \"{}\" }}\n\
              [workshop]\nworktrees = \"{}\"\n{settings}\n",
             own.scratch().display(),
             own.outside.path().join("trees").display()

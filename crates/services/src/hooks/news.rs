@@ -101,7 +101,7 @@ pub fn prompt(
 }
 
 /// Something that the agent should do before it ends, if there is anything: urgent messages, or a task in
-/// hand that it has not handed in.
+/// hand that it has not handed in. A workspace on a branch is judged and merged once its agent has ended.
 pub fn stop(context: &ProjectContext, cap: u64) -> Result<Told, Error> {
     let mut told = Told::within(cap);
     let waiting = mail::waiting(context)?;
@@ -114,6 +114,7 @@ pub fn stop(context: &ProjectContext, cap: u64) -> Result<Told, Error> {
         ));
     }
     let task = match in_hand(context)? {
+        Some(Work::Workspace(own)) if own.branch.is_some() => None,
         Some(Work::Workspace(own)) => Some(own.workspace.to_string()),
         Some(Work::Task { task, .. }) => Some(task.id.label()),
         None => None,

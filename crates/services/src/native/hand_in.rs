@@ -156,10 +156,16 @@ fn stays_inside(context: &ProjectContext, root: &Path, file: &Path) -> Result<()
 }
 
 /// Hands in the task in hand: it is done, and what was claimed for it is released. Inside a run the
-/// workspace says `complete`, and the coordinator merges its final checkpoint.
+/// workspace says `complete`, and the coordinator merges its final checkpoint. A workspace on a branch
+/// has nothing to hand in: whoever started its agent merges the branch once the agent has ended.
 pub fn done(context: &ProjectContext, text: Option<&str>) -> Result<Handed, Error> {
     match needed(context)? {
         Work::Workspace(own) => {
+            if own.branch.is_some() {
+                let message = format!("there is nothing to hand in for {}", own.workspace);
+                let way = "Just end: what you changed is judged and merged then.";
+                return Err(Error::refused(Rule::StateAllows, message).hint(way));
+            }
             if own.latest_final.is_none() {
                 let message = format!("{} has no final checkpoint to hand in", own.workspace);
                 let way = "Make one first: `althing checkpoint TEXT --file PATH --final`.";

@@ -55,7 +55,7 @@ impl Turn<'_> {
         let folder = &self.attempt.folder;
         let agent = self.kind.agent()?;
         let session = self.session.as_deref().filter(|_| agent.can_resume());
-        let message = self.message(session.is_some())?;
+        let message = self.message(session.is_some() && agent.remembers_brief())?;
         let own = session_id(self.attempt.id.as_str(), self.number);
         let env = self.env();
         let files = folder.join("files");
@@ -88,11 +88,11 @@ impl Turn<'_> {
     }
 
     /// The file that the agent reads first: its brief, or what was found after its last turn.
-    fn message(&self, goes_on: bool) -> Result<std::path::PathBuf, Error> {
+    fn message(&self, has_brief: bool) -> Result<std::path::PathBuf, Error> {
         let brief = self.attempt.folder.join(BRIEF);
         let Some(evidence) = self.evidence else { return Ok(brief) };
         let mut text = feedback(evidence);
-        if !goes_on {
+        if !has_brief {
             let whole = std::fs::read_to_string(&brief)
                 .map_err(|error| Error::unavailable(format!("{}: {error}", brief.display())))?;
             text = format!("{whole}\n\n{text}");

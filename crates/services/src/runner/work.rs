@@ -44,9 +44,41 @@ impl Supervisor<'_> {
             _ if is_moved => self.let_go(id, &known),
             Status::Suspended | Status::Migrating => self.pause(id, &known),
             Status::Active | Status::Blocked => self.go_on(id, &known, hold),
+            Status::Integrating => self.handed_in(id, &known, hold),
             // The merge queue goes on with these, and an idle one has not taken its mail.
-            Status::Integrating | Status::Conflicted | Status::Closed | Status::Failed => Ok(()),
+            Status::Conflicted | Status::Closed | Status::Failed => Ok(()),
             Status::Idle => self.take_mail(id),
+        }
+    }
+
+    /// Judges work that its agent handed in by itself, once the agent has ended. What does not pass
+    /// is done again in another attempt. Work that passed is the merge queue's.
+    fn handed_in(&mut self, id: &WorkspaceId, known: &Workspace, hold: Hold) -> Result<(), Error> {
+        let Some(attempt) = self.attempts.get(id) else { return Ok(()) };
+        let turns = Turns::read(&attempt.folder);
+        if turns.passed.is_some() || attempt.waits(Instant::now()) {
+            return Ok(());
+        }
+        let ended = match turn::status(&attempt.folder)? {
+            Process::Running(_) if hold == Hold::Now => {
+                self.stop(id);
+                return Ok(());
+            }
+            Process::Running(running) => return self.hear(id, known, &running),
+            Process::Ended(ended) => ended,
+            Process::Lost(lost) if !lost.left.is_empty() => {
+                self.stop(id);
+                return Ok(());
+            }
+            Process::NotStarted | Process::Lost(_) => {
+                return self.revise(id, "Its process was lost sight of.");
+            }
+        };
+        let verdict = self.record_end(id, known, &ended)?;
+        match (turns.evidence, verdict) {
+            (Some(evidence), _) if turns.judged == ended.turn => self.revise(id, &evidence),
+            (_, Verdict::Done { text }) => self.judge(id, ended.turn, text.unwrap_or_default()),
+            _ => self.revise(id, "It was handed in, and its agent did not come to an end."),
         }
     }
 
