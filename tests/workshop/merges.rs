@@ -165,3 +165,38 @@ fn a_line_can_be_explained() {
     assert_eq!(own.sandbox.run(&["why", "README.md:x"]).code, Some(2));
     assert_eq!(own.sandbox.run(&["why", "nowhere.txt:1"]).code, Some(1));
 }
+
+#[test]
+fn a_runner_that_is_started_while_a_person_is_asked_waits_quietly() {
+    let own = Workshop::new();
+    own.sandbox.ok(&["init"]);
+    own.sandbox.login("ada");
+    let plan = own.plan(&[("work-a", "gate = \"integration\"")]);
+    let begin = ["run", &plan, "--agents", "scripted", "--preset", "off"];
+    std::thread::scope(|scope| {
+        let runner = scope.spawn(|| own.sandbox.as_user("ada", &begin));
+        let asked = || !own.sandbox.json(&["gate", "list"]).as_array().unwrap().is_empty();
+        until("the person is asked", asked);
+        own.sandbox.ok(&["stop", "--now"]);
+        assert_eq!(runner.join().unwrap().code, Some(4));
+    });
+    let runner = own.start(&[]);
+    std::thread::sleep(std::time::Duration::from_millis(600));
+    let before = own.sandbox.entries().len();
+    std::thread::sleep(std::time::Duration::from_millis(900));
+    assert_eq!(own.sandbox.entries().len(), before, "asking again and again fills the trail");
+    let pid = runner.id().to_string();
+    assert!(std::process::Command::new("kill").args(["-TERM", &pid]).status().unwrap().success());
+    assert_eq!(Finished::of_child(runner).code, Some(4));
+    own.is_sound();
+}
+
+#[test]
+fn a_plan_that_asks_a_person_needs_one() {
+    let own = Workshop::new();
+    let plan = own.plan(&[("work-a", "gate = \"integration\"")]);
+    let ran = own.sandbox.run(&["run", &plan, "--agents", "scripted"]);
+    assert_eq!(ran.code, Some(1), "{ran:?}");
+    assert!(ran.err.contains("nobody has signed up yet"), "{ran:?}");
+    assert_eq!(own.sandbox.run(&["run"]).code, Some(1), "no run was begun");
+}

@@ -247,3 +247,34 @@ fn an_agent_that_crashes_is_started_again() {
     assert!(own.sandbox.ok(&["logs", "fail-b"]).out.contains("it cannot be done"));
     own.is_sound();
 }
+
+#[test]
+fn tasks_go_to_agents_with_the_role_and_the_skills() {
+    let own = Workshop::new();
+    let settings = std::fs::read_to_string(own.sandbox.path().join("althing.toml")).unwrap();
+    let skilled = settings.replace(
+        "[agents.scripted]",
+        "[agents.scripted]\nrole = \"tester\"\nskills = [\"sql\", \"shell\"]",
+    );
+    own.sandbox.write("althing.toml", &skilled);
+    own.git(&["commit", "--quiet", "-am", "Skills"]);
+    let tasks = [("work-a", "role = \"tester\""), ("work-b", "skills = [\"sql\"]"), ("work-c", "")];
+    let finished = own.run(&tasks, "scripted", &[]);
+    assert_eq!((finished.code, finished.merged().len()), (Some(0), 3), "{finished:?}");
+}
+
+#[test]
+fn a_cancelled_task_does_not_keep_a_run_from_its_end() {
+    let own = Workshop::new();
+    let plan = own.plan(&[("slow-a", ""), ("work-b", "depends_on = [\"slow-a\"]")]);
+    let runner = own.start(&[&plan, "--agents", "scripted", "--into", "main"]);
+    until("it works", || own.scratch().join("slow-a.tries").exists());
+    let tasks = own.sandbox.json(&["task", "list"]);
+    let last = tasks.as_array().unwrap().iter().find(|own| own["name"] == "Do work-b").unwrap();
+    own.sandbox.ok(&["task", "cancel", last["task"].as_str().unwrap(), "--as", "runner"]);
+    std::fs::write(own.scratch().join("go"), "").unwrap();
+    let finished = super::Finished::of_child(runner);
+    assert_eq!(finished.code, Some(0), "{finished:?}");
+    assert_eq!(finished.list("cancelled"), ["work-b"]);
+    assert_eq!(finished.last()["landed"], "main");
+}

@@ -392,10 +392,10 @@ rules! {
         => "See it with `althing workspace show WORKSPACE`; another attempt gets another workspace.";
     MergeInGit "A-GIT-02":
         "Work whose files are in git is merged by git."
-        => "Use `althing integrate WORKSPACE`, which prepares the merge and checks it.";
+        => "Let `althing run` merge it: it makes the merge in git and checks it.";
     MergeStale "A-GIT-03":
         "A merge builds on the newest commit on record of its branch."
-        => "Prepare it again with `althing integrate WORKSPACE`.";
+        => "Make it again on the newest commit; `althing run` does so by itself.";
     ProcessReport "A-PROC-01":
         "The agent of a workspace, or who commands it, records its processes, one at a time."
         => "See what runs with `althing ps`.";

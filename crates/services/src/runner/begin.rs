@@ -52,6 +52,13 @@ pub fn begin(
             .with_rule(Rule::RunNeeded)
             .hint("Begin one with a plan: `althing run PLAN --agents NAME`."));
     }
+    let asks = |task: &Planned| task.terms.as_ref().is_some_and(|terms| terms.gate.is_some());
+    let is_asked = plan.is_some_and(|plan| plan.tasks.iter().any(asks));
+    if is_asked && lead.present()?.state.users().next().is_none() {
+        let message = "a task asks a person before it is merged, and nobody has signed up yet";
+        let hint = "Sign up with `althing login NAME`, or take `gate` out of the plan.";
+        return Err(Error::refused(Rule::TaskGraph, message).hint(hint));
+    }
     lead.execute(Command::AgentRegister(althing_kernel::agent::Register::default()))?;
     let (root, resumed) = match current(shared, &lead.present()?.state)? {
         Some(root) => (root, true),

@@ -10,7 +10,7 @@ use althing_kernel::text::Text;
 use althing_kernel::workspace::branch::Merge;
 use althing_kernel::workspace::{Status, Trigger, Workspace};
 use althing_kernel::{Command, Rule, State, WorkspaceId};
-use althing_workshop::attempt_tree::{AttemptTree, TreeState};
+use althing_workshop::attempt_tree::{AttemptTree, TreeError, TreeState};
 use althing_workshop::git::message::Message;
 use althing_workshop::git::object_id::ObjectId;
 use althing_workshop::git::ref_name::{BranchName, TreeName};
@@ -30,6 +30,8 @@ use crate::error::Error;
 
 /// How long work waits for a file that somebody else holds before it is tried again.
 const HELD_WAIT: Duration = Duration::from_secs(2);
+/// How long work waits that could not be merged in this round of the queue.
+const LATER_WAIT: Duration = Duration::from_millis(100);
 /// How often the work of others is merged into an attempt before it is sent back for good.
 const JOINED_MAX: u32 = 10;
 /// How often a task is begun anew because its work was to be revised.
@@ -41,7 +43,7 @@ impl Supervisor<'_> {
         if self.merging {
             return Ok(());
         }
-        self.forget_answered_gates(state);
+        self.see_gates(state);
         let now = Instant::now();
         let waits = self.attempts.values().any(|attempt| attempt.gate.is_some());
         let mut candidates: Vec<Candidate> = self
@@ -90,16 +92,11 @@ impl Supervisor<'_> {
         })
     }
 
-    /// Goes on with merges about which a person has answered.
-    fn forget_answered_gates(&mut self, state: &State) {
+    /// Finds out about which merges a person is asked. A runner that was started anew learns it here.
+    fn see_gates(&mut self, state: &State) {
         for attempt in self.attempts.values_mut() {
-            let is_open = attempt
-                .gate
-                .as_ref()
-                .is_some_and(|gate| state.gates().any(|(id, _)| id.as_str() == gate));
-            if !is_open {
-                attempt.gate = None;
-            }
+            let open = state.gates().find(|(_, gate)| gate.workspace.as_ref() == Some(&attempt.id));
+            attempt.gate = open.map(|(id, _)| id.to_string());
         }
     }
 
@@ -143,7 +140,7 @@ impl Supervisor<'_> {
                 attempt.waits_until = Some(Instant::now() + HELD_WAIT);
                 self.tell(RunEvent::Waiting { task, reason });
             }
-            Landed::Later => {}
+            Landed::Later => attempt.waits_until = Some(Instant::now() + LATER_WAIT),
             Landed::Returned { evidence, conflicts } => {
                 if let Err(error) = self.returned(id, &evidence, conflicts) {
                     self.note(format!("{task} could not be sent back: {}", error.message()));
@@ -342,6 +339,8 @@ impl Supervisor<'_> {
             let list = match plan.task_state() {
                 Some(TaskState::Integrated | TaskState::Done) => &mut finished.merged,
                 Some(TaskState::Failed) => &mut finished.failed,
+                Some(TaskState::Cancelled) => &mut finished.cancelled,
+                // Any other task was not done.
                 _ => &mut finished.left,
             };
             list.push(key_of(plan));
@@ -376,7 +375,11 @@ impl Supervisor<'_> {
         };
         match repository.fast_forward(&branch, &from, &to).map_err(git)? {
             FastForward::Refused(refusal) => {
-                let text = format!("{into} was not moved: {refusal}; {}", refusal.hint());
+                let text = format!(
+                    "{into} was not moved: {refusal}; {}; the result is on {}",
+                    refusal.hint(),
+                    finished.branch
+                );
                 finished.not_landed = Some(text);
                 Ok(())
             }
@@ -431,12 +434,18 @@ fn clear(
         if merged.is_some() {
             adopt_merged(shared, id, &tree)?;
         }
-        let rescued = shared.trees.retire(&name).map_err(|error| workshop(&error))?;
-        if let Some(rescue) = rescued.rescue {
-            note_left(&shared.attempt_folder(id), rescue.reference.as_str())?;
-        }
-        if !shared.settings.reuse {
-            shared.trees.remove(&name).map_err(|error| workshop(&error))?;
+        match shared.trees.retire(&name) {
+            Ok(rescued) => {
+                if let Some(rescue) = rescued.rescue {
+                    note_left(&shared.attempt_folder(id), rescue.reference.as_str())?;
+                }
+                if !shared.settings.reuse {
+                    shared.trees.remove(&name).map_err(|error| workshop(&error))?;
+                }
+            }
+            // Another runner was faster.
+            Err(TreeError::Unknown { .. }) => {}
+            Err(error) => return Err(workshop(&error)),
         }
     }
     if let Some(branch) = merged {

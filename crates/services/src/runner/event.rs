@@ -141,6 +141,9 @@ pub struct Finished {
     pub failed: Vec<String>,
     /// The tasks that were not done, because others failed or the run was stopped.
     pub left: Vec<String>,
+    /// The tasks that somebody cancelled.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub cancelled: Vec<String>,
     /// The branch with the result.
     pub branch: String,
     /// The commit it is at.

@@ -209,7 +209,9 @@ impl<'s> Supervisor<'s> {
         for id in ids {
             self.look(&id, &state, hold)?;
         }
-        self.merge(&state)?;
+        if hold != Hold::Now {
+            self.merge(&state)?;
+        }
         if hold == Hold::None {
             self.retry_failed(&lead, &state)?;
             self.fill()?;
@@ -296,7 +298,9 @@ impl<'s> Supervisor<'s> {
             match context.execute(Command::WorkNext(ask)) {
                 Ok(Reply::Next(_)) => self.adopt(&context.present()?.state)?,
                 Ok(Reply::Gate(gate)) => {
-                    let (gate, task) = (gate.gate.to_string(), String::new());
+                    let plan = ready.and_then(|task| present.state.memory().record(task));
+                    let task = plan.map(|plan| key_of(plan)).unwrap_or_default();
+                    let gate = gate.gate.to_string();
                     self.tell(RunEvent::Gate { gate, task });
                 }
                 Ok(other) => return Err(Error::unexpected(&other)),

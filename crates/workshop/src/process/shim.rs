@@ -189,7 +189,15 @@ impl Agent {
         }
         command.envs(&spec.env).env(WORKSPACE, &spec.workspace).env(MARKER, &spec.workspace);
         system::lead_group(&mut command);
-        let child = command.spawn().map_err(|error| cannot(&spec.folder.display(), error))?;
+        let child = command.spawn().map_err(|error| {
+            // Only the error of a folder that is gone is about the folder.
+            let folder = (!spec.folder.is_dir()).then(|| format!("{}: ", spec.folder.display()));
+            format!(
+                "cannot start {}: {}{error}",
+                spec.program.display(),
+                folder.unwrap_or_default()
+            )
+        })?;
         // Our own ends of the pipes go with this; otherwise they would never be at their end.
         drop(command);
         // Until it is reaped, which is below, its number is its own.

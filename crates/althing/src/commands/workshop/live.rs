@@ -157,27 +157,28 @@ impl Display {
         }
         let list = |tone, name: &str, tasks: &[String]| match tasks {
             [] => Ok(()),
-            tasks => out.fact(&out.paint(tone, name), 8, &tasks.join(" ")),
+            tasks => out.fact(&out.paint(tone, name), 10, &tasks.join(" ")),
         };
         list(Tone::Good, "merged", &finished.merged)?;
         list(Tone::Bad, "failed", &finished.failed)?;
         list(Tone::Warn, "left", &finished.left)?;
+        list(Tone::Warn, "cancelled", &finished.cancelled)?;
         if let Some(why) = &finished.stopped {
-            out.fact("stopped", 8, why)?;
+            out.fact("stopped", 10, why)?;
         }
         let commit = finished.commit.get(..10).unwrap_or(&finished.commit);
-        out.fact("branch", 8, &format!("{} at {commit}", finished.branch))?;
+        out.fact("branch", 10, &format!("{} at {commit}", finished.branch))?;
         match (&finished.landed, &finished.not_landed) {
-            (Some(branch), _) => out.fact("onto", 8, branch)?,
-            (None, Some(why)) => out.fact("onto", 8, why)?,
+            (Some(branch), _) => out.fact("onto", 10, branch)?,
+            (None, Some(why)) => out.fact("onto", 10, why)?,
             (None, None) => {}
         }
         if finished.tokens > 0 {
             let cost = show_cost(finished.cost);
-            out.fact("used", 8, &format!("{} tokens, cost {cost}", finished.tokens))?;
+            out.fact("used", 10, &format!("{} tokens, cost {cost}", finished.tokens))?;
         }
         let run = &finished.run;
-        if finished.stopped.is_some() || !finished.left.is_empty() {
+        if finished.stopped.is_some() {
             out.note("go on: `althing run`");
         }
         if !finished.failed.is_empty() {

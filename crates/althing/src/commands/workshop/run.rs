@@ -1,5 +1,6 @@
 //! `althing run`
 
+use althing_kernel::Rule;
 use althing_kernel::task::graph::Plan;
 use althing_services::ErrorKind;
 use althing_services::runner::{self, Finished, Options, RunEvent, Supervisor, check_team};
@@ -75,7 +76,13 @@ fn options(
     } else if let Some(plan) = plan {
         runner::team_of_plan(&plan.tasks)
     } else {
-        runner::team_of_run(&CommandContext::open(app)?.request)?
+        let team = runner::team_of_run(&CommandContext::open(app)?.request)?;
+        if team.is_empty() {
+            return Err(Error::not_found("there is no run to go on with")
+                .with_rule(Rule::RunNeeded)
+                .hint("Begin one with a plan: `althing run PLAN --agents NAME`."));
+        }
+        team
     };
     Ok(Options {
         team,

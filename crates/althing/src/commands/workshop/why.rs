@@ -78,7 +78,8 @@ fn of_work(context: &CommandContext<'_>, work: &Work) -> Result<(), Error> {
     }
     for entry in &work.entries {
         let said = short_ids(&summary(&entry.event));
-        out.line(format!("{} {} {}", clock_time(entry.at), entry.actor, one_line(&said)))?;
+        let (at, actor) = (clock_time(entry.at), &entry.actor);
+        out.fact("trail", 10, &format!("{at} {} by {actor}: {}", entry.kind, one_line(&said)))?;
     }
     Ok(())
 }

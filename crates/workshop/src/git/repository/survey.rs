@@ -104,8 +104,8 @@ impl Finding {
                                       name a branch that is to get the result."
                 .to_owned(),
             Finding::Uncommitted { changed, untracked } => format!(
-                "{changed} changed and {untracked} untracked files are not committed. Attempts \
-                 start from the last commit; these files stay as they are."
+                "Not committed: {changed} changed and {untracked} untracked files. Attempts start \
+                 from the last commit; these files stay as they are."
             ),
             Finding::UnderWay(operation) => format!(
                 "{operation} is under way. Attempts start from the commit that is checked out; \

@@ -17,6 +17,7 @@ use crate::model::runs::run::Hold;
 use crate::model::runs::signal::{Emit, SignalType};
 use crate::model::runs::task;
 use crate::model::runs::task::terms::Terms;
+use crate::model::runs::taxonomy::Base;
 use crate::model::runs::workspace::create::Create;
 use crate::protocol::refusal::Refusal;
 use crate::registry::record_id::{Kind, RecordId};
@@ -202,6 +203,17 @@ fn bind(
     Ok(Taken::Task(task, id))
 }
 
+/// The role of the workspace: the one that the task asks for, if the run knows it. Others only say who
+/// takes the task.
+fn role_of(state: &State, asked: Option<RoleName>) -> RoleName {
+    let root = root_of_pool(state);
+    let is_known = |role: &RoleName| {
+        let base = root.and_then(|root| state.run_of(root).base_of(role));
+        base.is_some_and(|base| base != Base::Coordinator)
+    };
+    asked.filter(is_known).unwrap_or_else(RoleName::worker)
+}
+
 fn workspace_for(state: &State, agent: &AgentName, task: RecordId) -> Result<Create, Refusal> {
     let plan = state.memory.get(task)?;
     let terms = plan.terms().cloned().unwrap_or_default();
@@ -225,7 +237,7 @@ fn workspace_for(state: &State, agent: &AgentName, task: RecordId) -> Result<Cre
         owner: None,
         parent: None,
         priority: None,
-        role: terms.role.unwrap_or_else(RoleName::worker),
+        role: role_of(state, terms.role),
         task: Some(plan.task_id()),
         timeout_s: terms.timeout_s,
         visibility: Vec::new(),
