@@ -573,7 +573,7 @@ mod tests {
             let home = std::env::temp_dir().join(format!("althing-home-{}", std::process::id()));
             std::fs::create_dir_all(home.join(".gemini/tmp")).unwrap();
             std::fs::write(home.join(".gemini/login.json"), "theirs").unwrap();
-            let text = "{\"a\":[1,true,\"x\"], // why\n\"mcpServers\":{\"b\":{}},}";
+            let text = "{\"a\":[1,true,\"x\"], // why\n\"mcpServers\":{\"b\":{}}}";
             std::fs::write(home.join(".gemini/settings.json"), text).unwrap();
             (name == "HOME").then(|| home.to_str().unwrap().to_owned())
         };

@@ -9,7 +9,6 @@ use std::path::Path;
 
 use super::handover::cannot;
 use crate::error::WorkshopError;
-use crate::wiring::jsonc;
 
 /// Where an agent keeps its files, in a home folder.
 pub(super) struct PrivateHome {
@@ -34,7 +33,7 @@ impl PrivateHome {
             Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Map::new()),
             Err(error) => return Err(cannot("read", &path, &error)),
         };
-        match jsonc::value(&text) {
+        match serde_json::from_str(&without_comments(&text)) {
             Ok(Value::Object(settings)) => Ok(settings),
             Ok(_) => Err(cannot("read", &path, &"it is no object")),
             Err(error) => Err(cannot("read", &path, &error)),
@@ -82,6 +81,43 @@ impl PrivateHome {
     }
 }
 
+/// JSON without the comments that people write into it.
+fn without_comments(text: &str) -> String {
+    let mut plain = String::with_capacity(text.len());
+    let mut rest = text.trim_start_matches('\u{feff}');
+    while let Some(next) = rest.chars().next() {
+        let length = match next {
+            '"' => text_length(rest),
+            '/' if rest.starts_with("//") => {
+                rest = &rest[rest.find('\n').unwrap_or(rest.len())..];
+                continue;
+            }
+            '/' if rest.starts_with("/*") => {
+                rest = rest.split_once("*/").map_or("", |(_, after)| after);
+                continue;
+            }
+            other => other.len_utf8(),
+        };
+        let (kept, after) = rest.split_at(length);
+        plain.push_str(kept);
+        rest = after;
+    }
+    plain
+}
+
+/// The length of the quoted text that something begins with.
+fn text_length(quoted: &str) -> usize {
+    let mut is_escaped = false;
+    for (at, byte) in quoted.bytes().enumerate().skip(1) {
+        match byte {
+            b'"' if !is_escaped => return at + 1,
+            b'\\' => is_escaped = !is_escaped,
+            _ => is_escaped = false,
+        }
+    }
+    quoted.len()
+}
+
 #[cfg(unix)]
 fn symlink(target: &Path, link: &Path) -> std::io::Result<()> {
     std::os::unix::fs::symlink(target, link)
@@ -104,4 +140,23 @@ fn write_private(path: &Path, text: &str) -> std::io::Result<()> {
     #[cfg(unix)]
     std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
     options.open(path)?.write_all(text.as_bytes())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn comments_are_left_out_and_texts_stay() {
+        for (text, plain) in [
+            ("{} // x", "{} "),
+            ("{/* \"a\" */\"b\":1}", "{\"b\":1}"),
+            (r#"{"u":"http://x","q":"\\\"//\\\\"}"#, r#"{"u":"http://x","q":"\\\"//\\\\"}"#),
+            ("1/2 // ü", "1/2 "),
+            ("\"open // ü", "\"open // ü"),
+            ("/* open", ""),
+        ] {
+            assert_eq!(without_comments(text), plain, "{text}");
+        }
+    }
 }
