@@ -102,8 +102,8 @@ fn bad_arguments_are_refused_by_name_and_change_nothing() {
     for (args, code, words) in cases {
         let ran = project.run(args);
         assert_eq!(ran.code, Some(*code), "{args:?}: {ran:?}");
-        let said = words.split('|').any(|words| ran.err.contains(words));
-        assert!(said, "{args:?} should say {words:?}: {}", ran.err);
+        let text = words.split('|').any(|words| ran.err.contains(words));
+        assert!(text, "{args:?} should say {words:?}: {}", ran.err);
         assert!(!ran.err.contains("panicked"), "{args:?}: {}", ran.err);
 
         let ran = project.run(&[args, &["--json"][..]].concat());
@@ -226,8 +226,8 @@ fn hints_fit_the_mistake() {
         assert_ne!(ran.code, Some(0), "{args:?}: {ran:?}");
         let last = ran.err.lines().last().unwrap_or_default();
         assert!(last.contains(hint), "{args:?}: {}", ran.err);
-        let told = project.run(&[*args, &["--json"]].concat());
-        assert_eq!(told.error()["way_out"], last.trim(), "{args:?}");
+        let shown = project.run(&[*args, &["--json"]].concat());
+        assert_eq!(shown.error()["way_out"], last.trim(), "{args:?}");
     }
     let ran = Sandbox::without_project().run(&["claims"]);
     assert!(ran.err.contains("there is no project here"), "{ran:?}");

@@ -60,8 +60,8 @@ fn content_is_stored_listed_and_fetched() {
 
     assert_eq!(project.ok(&["blob", "get", &name, "-o", "out.bin"]).out, "");
     assert_eq!(std::fs::read(project.path().join("out.bin")).unwrap(), binary);
-    let told = project.json(&["blob", "get", ABC, "--output", "out.bin"]);
-    assert_eq!((told["bytes"].as_u64(), told["file"].as_str()), (Some(3), Some("out.bin")));
+    let answer = project.json(&["blob", "get", ABC, "--output", "out.bin"]);
+    assert_eq!((answer["bytes"].as_u64(), answer["file"].as_str()), (Some(3), Some("out.bin")));
     assert_eq!(std::fs::read(project.path().join("out.bin")).unwrap(), b"abc");
     assert_eq!(project.ok(&["blob", "get", ABC, "-o", "-"]).out, "abc");
 

@@ -192,8 +192,8 @@ fn the_report_lists_every_requirement_with_a_test_or_a_reason() {
     }
     let differs = rows.iter().filter(|row| row["reason"]["kind"] == "differs");
     let differs: Vec<_> = differs.map(|row| &row["id"]).collect();
-    let told = report["deviations"].as_array().unwrap();
-    assert_eq!(differs, told.iter().map(|own| &own["id"]).collect::<Vec<_>>(), "all of them");
+    let answer = report["deviations"].as_array().unwrap();
+    assert_eq!(differs, answer.iter().map(|own| &own["id"]).collect::<Vec<_>>(), "all of them");
     let asked = report["summary"].as_array().unwrap().iter().map(|own| &own["requirements"]);
     assert_eq!(asked.map(|count| count.as_u64().unwrap()).sum::<u64>(), 330);
 

@@ -65,8 +65,8 @@ fn a_workspace_past_its_deadline_fails_and_its_work_is_saved() {
     let asked = ["workspace", "terminate", "agent:bob", "--grace", "2s", "--reason", "tonight"];
     let (_, rule) = project.refused(&[&asked[..], &["--as", "bob"]].concat());
     assert_eq!(rule, "W-ROLE-04");
-    let said = project.ok(&[&asked[..], &["--as", "alice"]].concat());
-    assert!(said.out.contains("was asked to finish; its time ends in"), "{said:?}");
+    let text = project.ok(&[&asked[..], &["--as", "alice"]].concat());
+    assert!(text.out.contains("was asked to finish; its time ends in"), "{text:?}");
     let mail = project.ok(&["inbox", "--take", "--as", "bob"]).out;
     assert!(mail.contains("graceful_termination") && mail.contains("tonight"), "{mail}");
     assert!(project.ok(&["workspace", "show", &id]).out.contains("asked to; its time ends in"));
@@ -179,8 +179,8 @@ fn a_check_that_fails_stops_a_merge_before_it_is_decided() {
     assert_eq!(conflicts.len(), 2, "the project's and one's own: {met}");
     assert!(conflicts.iter().all(|found| found["kind"] == "constraint_breach"));
     assert_eq!(conflicts[0]["resources"], json!(["test ! -e broken.txt"]));
-    let said = conflicts[1]["description"].as_str().unwrap();
-    assert!(said.contains("exit status: 3") && said.ends_with("one\nchanged\nred"), "{said}");
+    let text = conflicts[1]["description"].as_str().unwrap();
+    assert!(text.contains("exit status: 3") && text.ends_with("one\nchanged\nred"), "{text}");
     let files = project.json(&["workspace", "files", "root"]);
     assert_eq!(files["merged"].as_array().unwrap().len(), 1, "nothing of it was merged");
     for found in conflicts {
@@ -291,9 +291,9 @@ fn every_type_of_conflict_is_reported_and_one_rework_fails_the_whole() {
     project.write("merged.json", "[]");
     let types =
         ["content_overlap", "semantic_contradiction", "dependency_violation", "constraint_breach"];
-    let said = types.map(|kind| format!("{kind}=because of {kind}"));
+    let text = types.map(|kind| format!("{kind}=because of {kind}"));
     let mut args = vec!["--strategy", "evaluated", "--merged", "merged.json"];
-    for one in &said {
+    for one in &text {
         args.extend(["--conflict", one]);
     }
     let met = project.meets(&id, &args);

@@ -49,12 +49,16 @@ impl Place {
     /// Runs a tool of the frugal dialect as bob, in vain.
     #[track_caller]
     fn heimdall(&self, tool: &str, args: &[&str]) {
+        // `heimdall-validate` reads a message, the others read nothing.
+        let message = r#"{"type":"question","from":"a","msg_id":"q1","question":"Port?"}"#;
+        std::fs::write(self.bin.path().join("message"), message).unwrap();
+        let message = std::fs::File::open(self.bin.path().join("message")).unwrap();
         let mut command = Command::new(self.bin.path().join(tool));
         command.current_dir(self.project.path()).args(args).env("ALTHING_AGENT", "bob");
-        let output = command.output().unwrap();
+        let output = command.stdin(message).output().unwrap();
         assert!(!output.status.success(), "{tool} {args:?}: {output:?}");
-        let said = [output.stdout, output.stderr].concat();
-        assert!(!String::from_utf8_lossy(&said).contains("AKIA"), "{tool} {args:?}");
+        let words = [output.stdout, output.stderr].concat();
+        assert!(!String::from_utf8_lossy(&words).contains("AKIA"), "{tool} {args:?}");
     }
 
     /// Tries every door, and expects one refusal of this command, with this rule and kind, in bob's
@@ -91,28 +95,35 @@ impl Place {
     }
 
     /// The doors through which surfaces are claimed, each with the same words said.
-    fn claiming(&self, said: &'static str) -> Vec<Door<'_>> {
-        let asked = json!({ "surfaces": ["src"], "purpose": said }).to_string();
+    fn claiming(&self, words: &'static str) -> Vec<Door<'_>> {
+        let asked = json!({ "surfaces": ["src"], "purpose": words }).to_string();
         vec![
-            ("althing claim", Box::new(move || self.althing(&["claim", "src", "--purpose", said]))),
+            (
+                "althing claim",
+                Box::new(move || self.althing(&["claim", "src", "--purpose", words])),
+            ),
             ("do lease.open", Box::new(move || self.althing(&["do", "lease.open", &asked]))),
             (
                 "make_claim",
                 Box::new(move || {
-                    self.host("frugal", "make_claim", json!({ "surfaces": ["src"], "task": said }));
+                    self.host(
+                        "frugal",
+                        "make_claim",
+                        json!({ "surfaces": ["src"], "task": words }),
+                    );
                 }),
             ),
             (
                 "bclaw_create claim",
                 Box::new(move || {
-                    let data = json!({ "scope": "src", "text": said });
+                    let data = json!({ "scope": "src", "text": words });
                     self.host("memory", "bclaw_create", json!({ "entity": "claim", "data": data }));
                 }),
             ),
             (
                 "heimdall-claim",
                 Box::new(move || {
-                    self.heimdall("heimdall-claim", &["claim", "src", "--task", said]);
+                    self.heimdall("heimdall-claim", &["claim", "src", "--task", words]);
                 }),
             ),
         ]
@@ -170,6 +181,7 @@ fn no_refusal_of_a_command_is_silent() {
     place.project.claim("alice", "src");
     place.project.claim("carol", "docs");
     place.project.claim("bob", "mine");
+    place.project.claim("haid:dora.mbp-dddd", "held");
     place.project.ok(&["backup", "copy"]);
     place.project.login("ada");
     let of_plan = |name: &str| json!({ "surfaces": ["pp"], "task": name });
@@ -211,6 +223,19 @@ fn no_refusal_of_a_command_is_silent() {
         "dispute.raise",
         Box::new(move || place.host("frugal", "raise_conflict_pr", raise.clone())),
     ));
+    let stranger = "haid:eve.mbp-eeee";
+    let programs: [(&str, &str, &[&str]); 7] = [
+        ("lease.renew", "heimdall-claim", &["heartbeat", "--haid", stranger]),
+        ("lease.open", "heimdall-claim", &["claim", "x", "--task", "t", "--haid", stranger]),
+        ("lease.release", "heimdall-claim", &["release", "--haid", "haid:dora.mbp-dddd"]),
+        ("agent.heartbeat", "heimdall-haid", &["heartbeat", stranger]),
+        ("agent.register", "heimdall-haid", &["register", "--haid", stranger]),
+        ("envelope.send", "heimdall-validate", &["--to", "nobody"]),
+        ("lease.renew", "heimdall-protocol", &["claim", "heartbeat", "--haid", stranger]),
+    ];
+    for (name, tool, args) in programs {
+        doors.push((name, Box::new(move || place.heimdall(tool, args))));
+    }
     for (command, attempt) in doors {
         let before = place.refusals().len();
         attempt();
@@ -220,6 +245,30 @@ fn no_refusal_of_a_command_is_silent() {
         assert_eq!(new[0]["body"]["command"], command, "{new:?}");
     }
     place.project.ok(&["trail", "verify"]);
+}
+
+/// A heartbeat of an unknown HAID is refused. On record in its own name, the refusal would register
+/// it.
+#[test]
+fn a_haid_that_is_not_registered_is_not_registered_by_its_refusal() {
+    let place = Place::of(Sandbox::new());
+    let own = |tool: &str, args: &[&str]| {
+        let mut command = Command::new(place.bin.path().join(tool));
+        let output = command.current_dir(place.project.path()).args(args).output().unwrap();
+        (output.status.code(), String::from_utf8_lossy(&output.stderr).into_owned())
+    };
+    for _ in 0..2 {
+        let (code, words) = own("heimdall-haid", &["heartbeat"]);
+        assert_eq!(code, Some(2), "{words}");
+        assert!(words.starts_with("error: HAID not in registry: haid:rj."), "{words}");
+    }
+    assert!(place.refusals().is_empty());
+    let (code, words) = own("heimdall-haid", &["heartbeat", "haid:eve.mbp-eeee"]);
+    assert_eq!(code, Some(2), "{words}");
+    let refused = place.refusals();
+    assert_eq!(refused.len(), 1, "{refused:?}");
+    assert_eq!(refused[0]["body"]["command"], "agent.heartbeat");
+    assert_eq!(own("heimdall-haid", &["heartbeat"]).0, Some(0), "known by what it asked for");
 }
 
 /// A person is not asked for a passphrase only to record a refusal; one who gave it is on record.
@@ -244,8 +293,8 @@ const TOKEN: &str = "ghp_abcdefghijklmnopqrstuvwxyz0123456789";
 #[test]
 fn a_secret_in_a_name_is_not_repeated() {
     let place = Place::of(Sandbox::new());
-    let hidden = |said: &str, what: &dyn std::fmt::Debug| {
-        assert!(!said.to_lowercase().contains("ghp_abc"), "{what:?}: {said}");
+    let hidden = |words: &str, what: &dyn std::fmt::Debug| {
+        assert!(!words.to_lowercase().contains("ghp_abc"), "{what:?}: {words}");
     };
     for args in [
         &["release", TOKEN][..],
@@ -276,8 +325,8 @@ fn a_secret_in_a_name_is_not_repeated() {
         let mut command = Command::new(place.bin.path().join(tool));
         let output = command.current_dir(place.project.path()).args(args).output().unwrap();
         assert!(!output.status.success(), "{tool} {args:?}: {output:?}");
-        let said = [output.stdout, output.stderr].concat();
-        hidden(&String::from_utf8_lossy(&said), &tool);
+        let words = [output.stdout, output.stderr].concat();
+        hidden(&String::from_utf8_lossy(&words), &tool);
     }
     let mut host = Host::silent(&place.project, &["--dialect", "all"]);
     host.introduce(TOKEN, "2025-11-25");
@@ -292,8 +341,8 @@ fn a_secret_in_a_name_is_not_repeated() {
         ("bclaw_coordinate", offer),
         ("make_claim", json!({ "surfaces": ["z"], "task": "t", "client_identity": TOKEN })),
     ] {
-        let (told, error) = host.failed(tool, args);
-        hidden(&format!("{told}{error}"), &tool);
+        let (shown, error) = host.failed(tool, args);
+        hidden(&format!("{shown}{error}"), &tool);
     }
     let asked = json!({ "surfaces": ["z"], "task": "t", "client_identity": TOKEN });
     let (_, error) = host.failed("make_claim", asked);

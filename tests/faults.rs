@@ -190,8 +190,8 @@ mod on_command {
             let answer: Value = serde_json::from_slice(&output.stdout).unwrap();
             assert_eq!(answer["error"]["kind"], "unavailable", "{how}");
             assert_eq!(answer["error"]["rule"], "A-STORE-02", "{how}");
-            let said = answer["error"]["message"].as_str().unwrap();
-            assert!(said.contains("the store is unavailable"), "{how}: {said}");
+            let text = answer["error"]["message"].as_str().unwrap();
+            assert!(text.contains("the store is unavailable"), "{how}: {text}");
             assert!(project.json(&["blob", "list"]).as_array().unwrap().is_empty(), "{how}");
             assert_eq!(std::fs::read_dir(blobs.join("new")).unwrap().count(), 0, "{how}");
         }

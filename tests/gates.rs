@@ -14,7 +14,7 @@ fn begun(highway: &str) -> Sandbox {
     let project = Sandbox::new();
     project.login("ada");
     let args = ["coordinator", "start", "--agent", "lead", "--highway", highway];
-    good(&project.told_user("ada", &args));
+    good(&project.run_as("ada", &args));
     project
 }
 
@@ -78,7 +78,7 @@ fn a_gate_shows_everything_its_answer_depends_on() {
     says(&status, &["1 gate waits for a person: 1 for ada", "`althing gate list`"]);
     let waiting = &project.json(&["status"])["run"]["gates"];
     assert_eq!((&waiting["count"], &waiting["owners"]["ada"]), (&1.into(), &1.into()));
-    says(good(&project.told_user("ada", &["gate", "approve"])), &["approved by ada; ", "is idle"]);
+    says(good(&project.run_as("ada", &["gate", "approve"])), &["approved by ada; ", "is idle"]);
 
     finished(&project, "w");
     project.ok(&["integrate", "agent:w", "accept", "--check", "exit 3", "--as", "lead"]);
@@ -87,7 +87,7 @@ fn a_gate_shows_everything_its_answer_depends_on() {
     let found = "FOUND       constraint_breach `exit 3` failed";
     says(&shown, &["the greeting", "src/a.txt  sha256:", "strategy    direct", found]);
     assert_eq!(project.json(&["gate", "show", &gate])["checkpoint"]["intent"], "the greeting");
-    let answered = project.told_user("ada", &["gate", "approve", &gate]);
+    let answered = project.run_as("ada", &["gate", "approve", &gate]);
     says(good(&answered), &["approved by ada", "is conflicted", "`exit 3` failed"]);
 
     let resolve =
@@ -99,9 +99,9 @@ fn a_gate_shows_everything_its_answer_depends_on() {
         &shown,
         &["constraint_breach", "`exit 3` failed", "resolution  it is flaky", "src/a.txt  sha256:"],
     );
-    good(&project.told_user("ada", &["gate", "approve"]));
+    good(&project.run_as("ada", &["gate", "approve"]));
     // Whoever comes late hears how it ended.
-    let late = project.told_user("ada", &["gate", "approve", &gate]);
+    let late = project.run_as("ada", &["gate", "approve", &gate]);
     assert_eq!(late.code, Some(1));
     says(&late.err, &["has ended: approved by ada"]);
     // The coordinator's news say what was decided about what.
@@ -122,7 +122,7 @@ fn many_answers_are_given_one_by_one_whatever_is_refused() {
     let gates = project.json(&["gate", "list"]);
     assert_eq!(gates[0]["task"]["text"], "Do 1.", "short texts stand beside their hashes");
     let ids: Vec<&str> = (0..2).map(|n| gates[n]["gate"].as_str().unwrap()).collect();
-    good(&project.told_user("ada", &["gate", "reject", "--reason", "not now"]));
+    good(&project.run_as("ada", &["gate", "reject", "--reason", "not now"]));
     let rejected = project.json(&["gate", "list", "--all"]);
     let ended: Vec<&Value> =
         rejected.as_array().unwrap().iter().filter(|g| !g["ended"].is_null()).collect();
@@ -135,7 +135,7 @@ fn many_answers_are_given_one_by_one_whatever_is_refused() {
     project.write("plan.json", &tasks(3));
     project.ok(&["task", "plan", "plan.json", "--as", "lead"]);
     let gone = first(&project);
-    let ran = project.told_user("ada", &["gate", "approve", ids[0], &gone]);
+    let ran = project.run_as("ada", &["gate", "approve", ids[0], &gone]);
     assert_eq!(ran.code, Some(1), "{ran:?}");
     says(&ran.out, &["the task \"t3\": approved by ada"]);
     says(&ran.err, &["has ended: rejected by ada"]);
@@ -146,16 +146,16 @@ fn messages_of_people_show_their_name() {
     let project = begun("off");
     project.ok(&["workspace", "create", "--agent", "bob", "--directive", "go", "--as", "lead"]);
     project.ok(&["inbox", "--take", "--as", "bob"]);
-    let said = project.ok(&["signal", "escalation", "--reason", "which licence?", "--as", "bob"]);
+    let output = project.ok(&["signal", "escalation", "--reason", "which licence?", "--as", "bob"]);
     let open = project.json(&["escalations"]);
     let id = open[0]["escalation"].as_str().unwrap();
-    says(&said.out, &[&format!("escalation {} waits for user:ada", short(id))]);
+    says(&output.out, &[&format!("escalation {} waits for user:ada", short(id))]);
     says(
         &project.ok(&["status"]).out,
         &["1 agent needs a person: 1 for ada", "`althing escalations`"],
     );
-    good(&project.told_user("ada", &["escalations", "answer", short(id), "MIT."]));
-    good(&project.told_user("ada", &["inject", "agent:bob", "No rush."]));
+    good(&project.run_as("ada", &["escalations", "answer", short(id), "MIT."]));
+    good(&project.run_as("ada", &["inject", "agent:bob", "No rush."]));
     project.ok(&["send", "agent:bob", "Mine.", "--type", "feedback", "--as", "lead"]);
     let mail = project.ok(&["inbox", "--take", "--as", "bob"]).out;
     assert_eq!(mail.matches("feedback   from user:ada").count(), 2, "{mail}");
@@ -200,7 +200,7 @@ fn the_coordinator_finds_escalations_left_to_it() {
     let project = begun("off");
     let set = ["highway", "set", "--gate", "task_approval=on", "--wait", "task_approval=1s"];
     let otherwise = ["--fallback", "task_approval=escalate_to_coordinator"];
-    good(&project.told_user("ada", &[&set[..], &otherwise[..]].concat()));
+    good(&project.run_as("ada", &[&set[..], &otherwise[..]].concat()));
     project.write("plan.json", "{\"tasks\":[{\"key\":\"t\",\"description\":\"Do it.\"}]}");
     project.ok(&["task", "plan", "plan.json", "--as", "lead"]);
     std::thread::sleep(std::time::Duration::from_millis(1100));
@@ -224,7 +224,7 @@ fn a_message_that_waits_or_comes_back_says_so() {
     project.ok(&[&create[..], &["--as", "lead"]].concat());
     project.ok(&["inbox", "--take", "--as", "bob"]);
     let gates = ["--gate", "envelope_delivery=on", "--gate", "workspace_abort=on"];
-    good(&project.told_user("ada", &[&["highway", "set"], &gates[..]].concat()));
+    good(&project.run_as("ada", &[&["highway", "set"], &gates[..]].concat()));
     let sent = project.ok(&["send", "agent:bob", "psst", "--type", "feedback", "--as", "lead"]).out;
     let gate = first(&project);
     says(&sent, &[&format!("it waits for a person (ada) at gate {}", short(&gate))]);
@@ -237,7 +237,7 @@ fn a_message_that_waits_or_comes_back_says_so() {
     assert!(!seen.out.contains("psst"), "{seen:?}");
     let seen = project.run(&["gate", "show", &gate, "--as", "bob", "--json"]);
     assert!(!seen.out.contains("psst"), "{seen:?}");
-    good(&project.told_user("ada", &["gate", "reject", "--reason", "no"]));
+    good(&project.run_as("ada", &["gate", "reject", "--reason", "no"]));
     let mail = project.ok(&["inbox", "--take", "--as", "lead"]).out;
     says(&mail, &[&format!("returned   {} to ", short(held))]);
     says(&flowing(&mail), &["did not arrive: a person turned it down at its gate"]);

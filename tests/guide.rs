@@ -67,6 +67,11 @@ fn the_tutorial_runs_as_it_is_shown() {
     run_page("docs/tutorial.md", 25);
 }
 
+#[test]
+fn the_tutorial_of_running_a_plan_runs_as_it_is_shown() {
+    run_page("docs/tutorial-run.md", 15);
+}
+
 /// What it takes until two agents have done two tasks: the commands that are typed, and the words
 /// to learn, which are those commands and the terms in italics.
 #[test]
@@ -112,6 +117,11 @@ fn the_guide_to_explore_the_history_runs_as_it_is_shown() {
 }
 
 #[test]
+fn the_guide_to_get_work_back_runs_as_it_is_shown() {
+    run_page("docs/how-to/get-work-back.md", 18);
+}
+
+#[test]
 fn the_guide_to_give_work_to_agents_runs_as_it_is_shown() {
     run_page("docs/how-to/give-work-to-agents.md", 20);
 }
@@ -134,6 +144,11 @@ fn the_guide_to_plan_and_run_tasks_runs_as_it_is_shown() {
 #[test]
 fn the_guide_to_recover_after_a_crash_runs_as_it_is_shown() {
     run_page("docs/how-to/recover-after-a-crash.md", 3);
+}
+
+#[test]
+fn the_guide_to_run_agents_runs_as_it_is_shown() {
+    run_page("docs/how-to/run-agents.md", 15);
 }
 
 #[test]
@@ -161,13 +176,18 @@ fn the_guide_to_wire_your_agent_runs_as_it_is_shown() {
     run_page("docs/how-to/wire-your-agent.md", 11);
 }
 
+#[test]
+fn the_guide_to_write_a_plan_runs_as_it_is_shown() {
+    run_page("docs/how-to/write-a-plan.md", 4);
+}
+
 /// A guide that is added is run as well.
 #[test]
 fn every_guide_is_run() {
     let own = page("tests/guide.rs");
     for (path, text) in crate::docs::written_pages() {
         let name = path.file_name().unwrap().to_str().unwrap();
-        let is_guide = path.parent().unwrap().ends_with("how-to") || name == "tutorial.md";
+        let is_guide = path.parent().unwrap().ends_with("how-to") || name.starts_with("tutorial");
         let shows = text.contains("```console");
         let is_run = own.contains(&format!("/{name}\", "));
         assert!(!is_guide || is_run, "nothing runs {}", path.display());
@@ -207,6 +227,11 @@ fn run_page(name: &str, least: usize) {
                 step.command = step.command.replace(placeholder, &id);
             }
         }
+        if step.command.contains(" RUN") || step.command.contains("/RUN/") {
+            let runs = project.json(&["trail", "runs"]);
+            let newest = runs["runs"].as_array().unwrap().last().unwrap()["run"].as_str().unwrap();
+            step.command = step.command.replace("RUN", &newest[newest.len() - 6..]);
+        }
         if let Some((_, user)) = step.command.split_once("--user ") {
             let user = user.split(' ').next().unwrap().to_owned();
             let piped = format!("--user {user} --passphrase-stdin");
@@ -224,18 +249,26 @@ fn carry_out(project: &Sandbox, Step { command, shown }: &Step) {
     let path = format!("{}:{}:{}", folder.display(), bin.display(), std::env::var("PATH").unwrap());
     let mut shell = Command::new("sh");
     shell.args(["-c", command]).current_dir(project.path()).env("PATH", &path);
+    // A reader has told git their name. Worktrees of agents lie where they go away with the project.
+    let own = [("user.name", "ada"), ("user.email", "ada@example.org")];
+    shell.env("GIT_CONFIG_COUNT", own.len().to_string());
+    for (at, (key, value)) in own.iter().enumerate() {
+        shell.env(format!("GIT_CONFIG_KEY_{at}"), key);
+        shell.env(format!("GIT_CONFIG_VALUE_{at}"), value);
+    }
+    shell.env("XDG_DATA_HOME", project.path().join(".git/data"));
     for (name, _) in std::env::vars_os() {
         if name.to_string_lossy().starts_with("ALTHING_") {
             shell.env_remove(name);
         }
     }
     let output = shell.output().unwrap();
-    let said = [output.stdout.as_slice(), &output.stderr].concat();
-    let said = String::from_utf8(said).unwrap();
+    let printed = [output.stdout.as_slice(), &output.stderr].concat();
+    let printed = String::from_utf8(printed).unwrap();
     // A merge that stops at a conflict is not done.
     let stopped = |line: &String| line.starts_with("error:") || line.ends_with(" is conflicted");
-    assert_eq!(output.status.success(), !shown.iter().any(stopped), "{command}: {said}");
+    assert_eq!(output.status.success(), !shown.iter().any(stopped), "{command}: {printed}");
     for word in shown.iter().flat_map(|line| lasting(line)) {
-        assert!(said.contains(word), "{command} does not say {word:?}: {said}");
+        assert!(printed.contains(word), "{command} does not say {word:?}: {printed}");
     }
 }

@@ -1,7 +1,7 @@
 //! One inbox per agent: whatever is addressed to it, from every door, taken with one verb.
 
 use crate::mcp::Host;
-use crate::native::{native, told};
+use crate::native::{answer_of, native};
 use crate::support::Sandbox;
 use serde_json::{Value, json};
 
@@ -50,7 +50,7 @@ fn whoever_is_not_there_is_named_with_the_way_out() {
     assert!(ran.err.contains("there is no person ada") && ran.err.contains("althing login"));
     project.login("ada");
     project.ok(&["send", "user:ada", "May I merge?", "--as", "alice"]);
-    let ran = project.told_user("ada", &["inbox"]);
+    let ran = project.run_as("ada", &["inbox"]);
     assert!(ran.out.contains("message    from alice"), "{ran:?}");
 }
 
@@ -85,13 +85,13 @@ fn letters_of_every_door_lie_in_one_inbox() {
     assert!(kinds.contains(&"feedback".to_owned()), "injected: {kinds:?}");
     assert_eq!(kinds.len(), 6, "{kinds:?}");
     let mut host = native(&project, "bob");
-    let (text, taken) = told(&mut host, "inbox", json!({}));
+    let (text, taken) = answer_of(&mut host, "inbox", json!({}));
     assert_eq!(taken["letters"].as_array().unwrap().len(), 6, "{taken}");
     for part in ["Write the docs.", "Mind the style", "noon", "half done", "parser", "Conflict c1"]
     {
         assert!(text.contains(part), "{part}: {text}");
     }
-    let (text, _) = told(&mut host, "inbox", json!({}));
+    let (text, _) = answer_of(&mut host, "inbox", json!({}));
     assert_eq!(text, "the inbox is empty");
     assert_eq!(project.ok(&["inbox", "--as", "bob"]).out, "the inbox is empty\n");
     // The doors it came through see that it was taken.
@@ -150,13 +150,13 @@ fn a_host_is_found_by_its_tool() {
     let project = Sandbox::new();
     let mut host = Host::silent(&project, &["--dialect", "native"]);
     host.introduce("cursor", "2025-11-25");
-    told(&mut host, "claim", json!({ "paths": ["src"] }));
+    answer_of(&mut host, "claim", json!({ "paths": ["src"] }));
     project.ok(&["send", "agent:cursor", "Look at docs.", "--as", "alice"]);
-    let (text, _) = told(&mut host, "status", json!({}));
+    let (text, _) = answer_of(&mut host, "status", json!({}));
     assert!(text.contains("Mail waits:\nmessage msg#1 from alice: Look at docs."), "{text}");
-    let (text, _) = told(&mut host, "inbox", json!({}));
+    let (text, _) = answer_of(&mut host, "inbox", json!({}));
     assert!(text.contains("Look at docs."), "{text}");
-    let (text, _) = told(&mut host, "send", json!({ "to": "agent:alice", "text": "Done." }));
+    let (text, _) = answer_of(&mut host, "send", json!({ "to": "agent:alice", "text": "Done." }));
     assert!(text.contains("inbox of alice"), "{text}");
     assert!(project.ok(&["inbox", "--take", "--as", "alice"]).out.contains("Done."));
 }

@@ -284,10 +284,13 @@ fn releasing_by_surface_releases_all_that_hold_it_and_others_leases_are_refused_
     let ran = project.run(&["release", id, "--as", "bob", "--json"]);
     assert_eq!((ran.code, ran.error()["rule"].as_str()), (Some(1), Some("A-LEASE-03")));
     assert_eq!(project.kinds().last().unwrap(), "command.refused");
-    let told = project.run(&["release", "y", "--as", "bob"]).err;
-    assert!(told.contains("agent:alice holds y"), "{told}");
-    let told = project.run(&["release", "y/deep", "--as", "alice"]).err;
-    assert!(told.contains("agent:alice holds y") && told.contains("as it was claimed"), "{told}");
+    let printed = project.run(&["release", "y", "--as", "bob"]).err;
+    assert!(printed.contains("agent:alice holds y"), "{printed}");
+    let printed = project.run(&["release", "y/deep", "--as", "alice"]).err;
+    assert!(
+        printed.contains("agent:alice holds y") && printed.contains("as it was claimed"),
+        "{printed}"
+    );
     assert_eq!(project.run(&["release", "", "--as", "alice"]).code, Some(2));
     let ended = project.json(&["release", "y", "--as", "alice"]);
     assert_eq!(ended.as_array().unwrap().len(), 2);

@@ -54,10 +54,13 @@ fn all_are_answers(out: &str) {
 fn a_snapshot_that_fails_is_told_with_v_and_not_without() {
     let silent = change(&without_snapshots(), &[], &[]);
     assert_eq!(silent.err, "");
-    let told = change(&without_snapshots(), &["-v"], &[]);
-    assert!(told.err.contains(" WARN ") && told.err.contains("no snapshot was saved"), "{told:?}");
-    assert!(!told.err.contains("DEBUG"), "{told:?}");
-    all_are_answers(&told.out);
+    let shown = change(&without_snapshots(), &["-v"], &[]);
+    assert!(
+        shown.err.contains(" WARN ") && shown.err.contains("no snapshot was saved"),
+        "{shown:?}"
+    );
+    assert!(!shown.err.contains("DEBUG"), "{shown:?}");
+    all_are_answers(&shown.out);
     let set = change(&without_snapshots(), &[], &[("ALTHING_LOG", "warn")]);
     assert!(set.err.contains("no snapshot was saved"), "{set:?}");
 }
@@ -66,26 +69,26 @@ fn a_snapshot_that_fails_is_told_with_v_and_not_without() {
 fn a_witness_that_cannot_be_kept_is_told() {
     let project = Sandbox::new();
     std::fs::create_dir(project.state().join("trail.db-head")).unwrap();
-    let told = change(&project, &["-v"], &[]);
-    assert!(told.err.contains("the witness file cannot be read"), "{told:?}");
+    let shown = change(&project, &["-v"], &[]);
+    assert!(shown.err.contains("the witness file cannot be read"), "{shown:?}");
 }
 
 #[test]
 fn a_command_s_steps_are_told_with_their_times() {
-    let told = change(&Sandbox::new(), &["-vv"], &[]);
+    let shown = change(&Sandbox::new(), &["-vv"], &[]);
     for step in ["commit", "decide", "append", "apply"] {
         let of_step = |line: &&str| line.contains(&format!(": {step} ")) && line.contains(" took=");
-        assert!(told.err.lines().any(|line| of_step(&line)), "{step}: {}", told.err);
+        assert!(shown.err.lines().any(|line| of_step(&line)), "{step}: {}", shown.err);
     }
-    all_are_answers(&told.out);
+    all_are_answers(&shown.out);
 }
 
 #[test]
 fn lines_of_json_can_be_read() {
     let json = [("ALTHING_LOG_FORMAT", "json"), ("ALTHING_LOG", "althing_engine=debug")];
-    let told = change(&without_snapshots(), &[], &json);
+    let shown = change(&without_snapshots(), &[], &json);
     let lines: Vec<Value> =
-        told.err.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+        shown.err.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     let warned = |line: &&Value| line["level"] == "WARN";
     let warning = lines.iter().find(warned).unwrap();
     assert_eq!(warning["message"], "no snapshot was saved");
@@ -94,9 +97,9 @@ fn lines_of_json_can_be_read() {
     assert!(
         lines.iter().any(|line| line["message"] == "append" && line["took_us"].is_u64()),
         "{}",
-        told.err
+        shown.err
     );
-    all_are_answers(&told.out);
+    all_are_answers(&shown.out);
 }
 
 #[test]

@@ -2,6 +2,9 @@
 //! SQLite store and real git, as people and scripts use them.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a failed step is a failed test")]
 
+#[cfg(unix)]
+mod agents;
+mod approvals;
 mod bad_input;
 mod blobs;
 mod care;
@@ -18,7 +21,6 @@ mod frugal;
 mod gates;
 #[cfg(unix)]
 mod guide;
-mod highway;
 #[cfg(unix)]
 mod hooks;
 mod identity;

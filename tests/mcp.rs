@@ -236,8 +236,8 @@ fn tools_work_without_an_introduction_and_with_a_lax_one() {
     assert!(read["haid"].as_str().unwrap().ends_with("/cursor"), "{read}");
     let read = host.done("read_claims", json!({ "client_identity": "GitHub Copilot" }));
     assert!(read["haid"].as_str().unwrap().ends_with("/github-copilot"), "{read}");
-    let (said, _) = host.failed("read_claims", json!({ "client_identity": "!!" }));
-    assert!(said["error"].as_str().unwrap().contains("identity"), "{said}");
+    let (words, _) = host.failed("read_claims", json!({ "client_identity": "!!" }));
+    assert!(words["error"].as_str().unwrap().contains("identity"), "{words}");
     host.end();
 }
 
@@ -423,9 +423,9 @@ fn under_the_old_name_only_what_changes_something_sets_a_project_up() {
 fn without_a_project_tools_say_what_to_do() {
     let project = Sandbox::without_project();
     let mut host = Host::named(&project, "cursor");
-    let (said, error) = host.failed("read_claims", json!({}));
+    let (words, error) = host.failed("read_claims", json!({}));
     assert_eq!(error["kind"], "not_found");
-    assert!(said["detail"].as_str().unwrap().contains("althing init"), "{said}");
+    assert!(words["detail"].as_str().unwrap().contains("althing init"), "{words}");
     project.ok(&["init"]);
     host.done("read_claims", json!({}));
     host.end();

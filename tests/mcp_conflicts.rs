@@ -103,8 +103,8 @@ fn an_attempt_that_was_cut_short_is_taken_over_as_it_is_and_others_branches_are_
     let theirs = git(&project, &theirs);
     git(&project, &["update-ref", "refs/heads/conflict/c1", theirs.trim()]);
     let mut host = Host::named(&project, "cursor");
-    let (told, _) = host.failed("raise_conflict_pr", args.clone());
-    assert!(told["error"].as_str().unwrap().contains("conflict/c1 exists already"), "{told}");
+    let (answer, _) = host.failed("raise_conflict_pr", args.clone());
+    assert!(answer["error"].as_str().unwrap().contains("conflict/c1 exists already"), "{answer}");
     assert_eq!(tip("conflict/c1"), theirs);
     git(&project, &["branch", "--quiet", "-m", "conflict/c1", "theirs"]);
     host.done("raise_conflict_pr", args);
@@ -220,17 +220,17 @@ fn obstacles_to_branches_are_named() {
     for (branch, other) in [("conflict", "conflict"), ("displaced", "displaced")] {
         git(&project, &["branch", branch]);
         let args = json!({ "id": "c1", "title": "t", "surfaces": ["a"] });
-        let (told, error) = host.failed("raise_conflict_pr", args);
-        let said = told["error"].as_str().unwrap();
-        assert!(said.contains(&format!("there is a branch {other}, ")), "{told}");
-        assert!(told["detail"].as_str().unwrap().contains("git branch -m"), "{told}");
+        let (answer, error) = host.failed("raise_conflict_pr", args);
+        let text = answer["error"].as_str().unwrap();
+        assert!(text.contains(&format!("there is a branch {other}, ")), "{answer}");
+        assert!(answer["detail"].as_str().unwrap().contains("git branch -m"), "{answer}");
         assert_eq!(error["kind"], "refused", "{error}");
         git(&project, &["branch", "-D", "--quiet", branch]);
     }
     git(&project, &["branch", "conflict/c1/part"]);
     let args = json!({ "id": "c1", "title": "t", "surfaces": ["a"] });
-    let (told, _) = host.failed("raise_conflict_pr", args);
-    assert!(told["error"].as_str().unwrap().contains("branch conflict/c1/part,"), "{told}");
+    let (answer, _) = host.failed("raise_conflict_pr", args);
+    assert!(answer["error"].as_str().unwrap().contains("branch conflict/c1/part,"), "{answer}");
     assert_eq!(project.json(&["do", "dispute.list", "{}"]), json!([]));
 
     let bare = Sandbox::bare();
@@ -238,9 +238,9 @@ fn obstacles_to_branches_are_named() {
     bare.ok(&["init"]);
     let mut host = Host::named(&bare, "cursor");
     let args = json!({ "id": "c1", "title": "t", "surfaces": ["a"] });
-    let (told, error) = host.failed("raise_conflict_pr", args);
-    assert!(told["error"].as_str().unwrap().contains("bare repository"), "{told}");
-    assert!(told["detail"].as_str().unwrap().contains("git worktree add"), "{told}");
+    let (answer, error) = host.failed("raise_conflict_pr", args);
+    assert!(answer["error"].as_str().unwrap().contains("bare repository"), "{answer}");
+    assert!(answer["detail"].as_str().unwrap().contains("git worktree add"), "{answer}");
     assert_eq!(error["kind"], "refused", "{error}");
 }
 
@@ -283,9 +283,9 @@ fn a_branch_that_is_checked_out_is_not_moved_and_no_hook_runs() {
     let before = git(&project, &["rev-parse", "conflict/c1"]);
     project.write("src/x.rs", "now\n");
     let mut host = Host::named(&project, "cursor");
-    let (told, _) = host.failed("raise_conflict_pr", args.clone());
-    let said = told["error"].as_str().unwrap();
-    assert!(said.contains("conflict/c1 is checked out in ") && said.contains("review"), "{told}");
+    let (answer, _) = host.failed("raise_conflict_pr", args.clone());
+    let text = answer["error"].as_str().unwrap();
+    assert!(text.contains("conflict/c1 is checked out in ") && text.contains("review"), "{answer}");
     assert_eq!(git(&project, &["rev-parse", "conflict/c1"]), before);
     git_in(&tree, &["checkout", "--quiet", "--detach"]);
     host.done("raise_conflict_pr", args);

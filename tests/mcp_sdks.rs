@@ -22,8 +22,8 @@ fn installed(folder: &str, from: &str, path: &str) -> Option<PathBuf> {
     let required = std::env::var_os("ALTHING_SDKS").is_some_and(|value| value == "required");
     assert!(!required, "{} is not installed", folder.display());
     let folder = folder.display();
-    let said = format!("skipped: {folder} is not installed from {from}; scripts/test does that\n");
-    std::io::stderr().write_all(said.as_bytes()).unwrap();
+    let text = format!("skipped: {folder} is not installed from {from}; scripts/test does that\n");
+    std::io::stderr().write_all(text.as_bytes()).unwrap();
     None
 }
 
@@ -44,9 +44,9 @@ fn project() -> Sandbox {
 #[track_caller]
 fn all_well(command: &mut Command) {
     let ran = command.env_remove("ALTHING_AGENT").output().unwrap();
-    let said = String::from_utf8_lossy(&ran.stdout);
+    let text = String::from_utf8_lossy(&ran.stdout);
     let err = String::from_utf8_lossy(&ran.stderr);
-    assert!(ran.status.success() && said.contains("all well"), "{said}\n{err}");
+    assert!(ran.status.success() && text.contains("all well"), "{text}\n{err}");
 }
 
 #[test]

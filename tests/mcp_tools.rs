@@ -22,21 +22,21 @@ fn a_claim_belongs_to_the_client_and_others_collide_with_it() {
     assert_eq!(made["surfaces"], json!(["src/a/**"]));
     assert_eq!(made["task"], "T-9");
     assert_eq!(made["task_ref"], format!("T-9 (via heimdall-ledger-mcp:{own})"));
-    let said = format!("claimed 1 surface(s) for {own} (task T-9, ttl 90m)\n  src/a/**");
-    assert_eq!(made["result"], said);
+    let text = format!("claimed 1 surface(s) for {own} (task T-9, ttl 90m)\n  src/a/**");
+    assert_eq!(made["result"], text);
 
     let wanted = json!({ "surfaces": ["src/a/x.ts", "docs"], "task": "T-10" });
-    let (told, error) = copilot.failed("make_claim", wanted.clone());
-    assert_eq!(told["error"], "heimdall-claim claim … exited 3");
+    let (shown, error) = copilot.failed("make_claim", wanted.clone());
+    assert_eq!(shown["error"], "heimdall-claim claim … exited 3");
     assert_eq!(
-        told["detail"],
+        shown["detail"],
         format!(
             "COLLISION: cannot claim — surfaces overlap active claims:\n  \
              'src/a/x.ts' overlaps 'src/a/**' held by {own} (task T-9)\n\
              resolve via the governance override flow or sequence the work; do NOT force."
         )
     );
-    assert!(ends(&told["haid"], "/copilot"), "{told}");
+    assert!(ends(&shown["haid"], "/copilot"), "{shown}");
     assert_eq!((&error["kind"], &error["rule"]), (&json!("collision"), &json!("A-LEASE-01")));
     assert_eq!(error["details"]["collisions"][0]["wanted"], "src/a/x.ts");
 
@@ -87,9 +87,9 @@ fn long_names_that_begin_alike_are_two_agents() {
     let mut host = Host::named(&project, &named("first"));
     let own = host.done("make_claim", json!({ "surfaces": ["a"], "task": "T" }));
     let other = json!({ "surfaces": ["a"], "task": "T", "client_identity": named("second") });
-    let (told, error) = host.failed("make_claim", other);
-    assert_eq!(error["kind"], "collision", "{told}");
-    assert_ne!(told["haid"], own["haid"]);
+    let (shown, error) = host.failed("make_claim", other);
+    assert_eq!(error["kind"], "collision", "{shown}");
+    assert_ne!(shown["haid"], own["haid"]);
 }
 
 #[test]
@@ -109,13 +109,13 @@ fn a_haid_is_nobodys_name_but_its_own() {
         ("HAID:eve.mbp-0000", "A-USE-01"),
     ] {
         let args = json!({ "surfaces": ["b"], "task": "T", "client_identity": given });
-        let (told, error) = host.failed("make_claim", args);
-        assert_eq!(error["rule"], rule, "{given}: {told}");
+        let (shown, error) = host.failed("make_claim", args);
+        assert_eq!(error["rule"], rule, "{given}: {shown}");
     }
     for given in ["haid:nonsense", "haid:a.b-0000/c/d", "two words", "nobody"] {
-        let (told, error) = host.failed("release_claim", json!({ "haid": given }));
+        let (shown, error) = host.failed("release_claim", json!({ "haid": given }));
         let kind = if given == "nobody" { "not_found" } else { "usage" };
-        assert_eq!(error["kind"], kind, "{given}: {told}");
+        assert_eq!(error["kind"], kind, "{given}: {shown}");
     }
     assert_eq!(project.json(&["do", "agent.list", "{}"]), before, "nobody became somebody");
     assert_eq!(project.json(&["claims"]).as_array().unwrap().len(), 1);
@@ -126,9 +126,9 @@ fn claims_of_every_door_meet() {
     let project = Sandbox::new();
     project.ok(&["claim", "src", "--as", "alice", "--task", "T-1"]);
     let mut host = Host::named(&project, "cursor");
-    let (told, _) = host.failed("make_claim", json!({ "surfaces": ["./src/x.rs"], "task": "T" }));
+    let (shown, _) = host.failed("make_claim", json!({ "surfaces": ["./src/x.rs"], "task": "T" }));
     let line = "  'src/x.rs' overlaps 'src' held by alice (task T-1)\n";
-    assert!(told["detail"].as_str().unwrap().contains(line), "{told}");
+    assert!(shown["detail"].as_str().unwrap().contains(line), "{shown}");
     host.done("make_claim", json!({ "surfaces": ["docs/a.md"], "task": "T" }));
     assert_eq!(project.run(&["claim", "docs", "--as", "alice"]).code, Some(3));
 }
@@ -198,10 +198,10 @@ fn arguments_that_do_not_fit_are_named() {
         ("read_capsules", json!({ "id": 5 }), "'id' must be a non-empty string"),
         ("nothing", json!({}), "unknown tool: nothing"),
     ] {
-        let (told, error) = host.failed(tool, arguments);
-        assert_eq!(told["error"], expected);
+        let (shown, error) = host.failed(tool, arguments);
+        assert_eq!(shown["error"], expected);
         assert_eq!(error["kind"], "usage");
-        assert!(ends(&told["haid"], "/cursor"), "{told}");
+        assert!(ends(&shown["haid"], "/cursor"), "{shown}");
     }
     for arguments in [
         json!({ "surfaces": ["../x"], "task": "T" }),
@@ -233,8 +233,8 @@ fn decisions_and_capsules_are_shared_with_every_door() {
     assert!(file.contains(&format!("*— recorded via heimdall-ledger-mcp by `{own}`*\n")), "{file}");
     assert!(file.contains("*— recorded via althing by `alice`*\n"), "{file}");
     let too_long = json!({ "title": "x".repeat(300), "body": "b" });
-    let (told, _) = host.failed("append_decision", too_long);
-    assert_eq!(told["error"], "text of 300 bytes is over the limit of 200");
+    let (shown, _) = host.failed("append_decision", too_long);
+    assert_eq!(shown["error"], "text of 300 bytes is over the limit of 200");
     assert!(ends(&listed[0]["by"], "+cursor"), "{listed}");
 
     let empty = host.done("read_capsules", json!({}));
@@ -365,8 +365,8 @@ fn a_conflict_becomes_a_branch_and_displaced_work_is_kept() {
     let decision = project.json(&["do", "decision.list", "{}"])[0].clone();
     assert_eq!(decision["title"], "conflict conf-1 raised");
     let refs = git(&project, &["for-each-ref"]);
-    let (told, _) = cursor.failed("raise_conflict_pr", args);
-    assert!(told["error"].as_str().unwrap().starts_with("conflict record already exists: "));
+    let (shown, _) = cursor.failed("raise_conflict_pr", args);
+    assert!(shown["error"].as_str().unwrap().starts_with("conflict record already exists: "));
     assert_eq!(git(&project, &["for-each-ref"]), refs, "nothing is overwritten");
 }
 
@@ -394,9 +394,9 @@ fn conflicts_need_no_commit_and_no_repository() {
     let mut host = Host::named(&project, "cursor");
     let args =
         json!({ "id": "c1", "title": "t", "surfaces": ["a"], "displaced_haid": "haid:b.m-0000" });
-    let (told, _) = host.failed("raise_conflict_pr", args);
-    assert!(told["error"].as_str().unwrap().contains("no agent haid:b.m-0000"), "{told}");
-    assert!(told["detail"].as_str().unwrap().contains("agent.list"), "{told}");
+    let (shown, _) = host.failed("raise_conflict_pr", args);
+    assert!(shown["error"].as_str().unwrap().contains("no agent haid:b.m-0000"), "{shown}");
+    assert!(shown["detail"].as_str().unwrap().contains("agent.list"), "{shown}");
     project.claim("bob", "b");
     let args = json!({ "id": "c1", "title": "t", "surfaces": ["a"], "displaced_haid": "bob" });
     let raised = host.done("raise_conflict_pr", args);

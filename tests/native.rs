@@ -15,7 +15,7 @@ pub(crate) fn native(project: &Sandbox, name: &str) -> Host {
 
 /// Calls a tool, which works. Returns its words and the whole answer.
 #[track_caller]
-pub(crate) fn told(host: &mut Host, tool: &str, arguments: Value) -> (String, Value) {
+pub(crate) fn answer_of(host: &mut Host, tool: &str, arguments: Value) -> (String, Value) {
     let result = host.call(tool, arguments);
     assert_eq!(result["isError"], false, "{result}");
     let text = result["content"][0]["text"].as_str().unwrap().to_owned();
@@ -71,22 +71,26 @@ fn a_task_is_taken_and_handed_in_over_mcp() {
     let (_, none) = refused(&mut host, "next", json!({}));
     assert_eq!(none["rule"], "A-WORK-01");
     let made = json!({ "text": "Write the parser", "kind": "plan", "paths": ["src/parser.rs"] });
-    told(&mut host, "remember", made);
-    told(&mut host, "remember", json!({ "text": "No unsafe in the parser", "paths": ["src"] }));
-    let (text, brief) = told(&mut host, "next", json!({}));
+    answer_of(&mut host, "remember", made);
+    answer_of(
+        &mut host,
+        "remember",
+        json!({ "text": "No unsafe in the parser", "paths": ["src"] }),
+    );
+    let (text, brief) = answer_of(&mut host, "next", json!({}));
     assert_eq!((&brief["task"], &brief["taken"]), (&json!("pln#1"), &json!(true)), "{brief}");
     assert_eq!(brief["files"], json!(["src/parser.rs"]));
     assert!(text.contains("Write the parser") && text.contains("No unsafe"), "{text}");
     // Asking again gives the same task, and changes nothing.
     let before = project.entries().len();
-    let (_, again) = told(&mut host, "next", json!({}));
+    let (_, again) = answer_of(&mut host, "next", json!({}));
     assert_eq!((&again["task"], &again["taken"]), (&json!("pln#1"), &json!(false)));
     assert_eq!(project.entries().len(), before);
-    told(&mut host, "claim", json!({ "paths": ["tests/parser.rs"] }));
-    told(&mut host, "checkpoint", json!({ "text": "grammar done" }));
-    let (status, _) = told(&mut host, "status", json!({}));
+    answer_of(&mut host, "claim", json!({ "paths": ["tests/parser.rs"] }));
+    answer_of(&mut host, "checkpoint", json!({ "text": "grammar done" }));
+    let (status, _) = answer_of(&mut host, "status", json!({}));
     assert!(status.contains("pln#1") && status.contains("tests/parser.rs"), "{status}");
-    let (_, done) = told(&mut host, "done", json!({ "text": "parses everything" }));
+    let (_, done) = answer_of(&mut host, "done", json!({ "text": "parses everything" }));
     assert_eq!((&done["status"], &done["released"]), (&json!("done"), &json!(2)), "{done}");
     assert_eq!(project.json(&["claims"]), json!([]));
     let (text, error) = refused(&mut host, "done", json!({}));
@@ -173,7 +177,7 @@ fn tasks_of_other_dialects_are_the_same_tasks() {
     let data = json!({ "text": "Write the guide", "scope": "docs", "priority": "high" });
     memory.done("bclaw_create", json!({ "entity": "plan", "data": data }));
     let mut host = native(&project, "alice");
-    assert_eq!(told(&mut host, "next", json!({})).1["task"], "pln#1");
+    assert_eq!(answer_of(&mut host, "next", json!({})).1["task"], "pln#1");
     let plan = memory.done("bclaw_get", json!({ "entity": "plan", "id": "pln#1" }));
     let plan = &plan["item"];
     assert_eq!((&plan["status"], &plan["assignee"]), (&json!("in_progress"), &json!("alice")));
@@ -181,7 +185,7 @@ fn tasks_of_other_dialects_are_the_same_tasks() {
         "bclaw_coordinate",
         json!({ "intent": "assign", "task": "Test it", "targetAgents": ["alice"], "scope": "tests" }),
     );
-    told(&mut host, "done", json!({}));
+    answer_of(&mut host, "done", json!({}));
     project.ok(&["trail", "verify"]);
 }
 
@@ -205,13 +209,13 @@ fn the_work_of_a_workspace_is_taken_and_handed_in_with_the_same_words() {
         "lead",
     ]);
     let mut host = native(&project, "bob");
-    let (text, brief) = told(&mut host, "next", json!({}));
+    let (text, brief) = answer_of(&mut host, "next", json!({}));
     assert!(text.contains("Write the parser.") && brief["workspace"].is_string(), "{text}");
     assert_eq!(brief["files"], json!(["src"]));
-    told(&mut host, "blocked", json!({ "reason": "Which grammar?" }));
+    answer_of(&mut host, "blocked", json!({ "reason": "Which grammar?" }));
     assert!(project.ok(&["status"]).out.contains("bob is blocked: Which grammar?"));
     project.ok(&["send", "agent:bob", "The small one.", "--as", "lead", "--type", "feedback"]);
-    let (text, _) = told(&mut host, "inbox", json!({}));
+    let (text, _) = answer_of(&mut host, "inbox", json!({}));
     assert!(text.contains("The small one."), "{text}");
     project.ok(&["signal", "started", "--as", "bob"]);
     std::fs::create_dir(project.path().join("src")).unwrap();
@@ -219,8 +223,8 @@ fn the_work_of_a_workspace_is_taken_and_handed_in_with_the_same_words() {
     let (text, _) = refused(&mut host, "done", json!({}));
     assert!(text.contains("no final checkpoint") && text.contains("--final"), "{text}");
     let made = json!({ "text": "the parser", "files": ["src/parser.rs"], "final": true });
-    told(&mut host, "checkpoint", made);
-    let (_, done) = told(&mut host, "done", json!({}));
+    answer_of(&mut host, "checkpoint", made);
+    let (_, done) = answer_of(&mut host, "done", json!({}));
     assert_eq!(done["status"], "integrating", "{done}");
     project.ok(&["integrate", "agent:bob", "accept", "--as", "lead"]);
     project.ok(&["trail", "verify"]);

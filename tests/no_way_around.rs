@@ -13,7 +13,7 @@ fn good(ran: &Ran) -> &str {
 fn begun() -> Sandbox {
     let project = Sandbox::new();
     project.login("ada");
-    good(&project.told_user("ada", &["coordinator", "start", "--agent", "lead"]));
+    good(&project.run_as("ada", &["coordinator", "start", "--agent", "lead"]));
     project
 }
 
@@ -70,7 +70,7 @@ fn no_agent_chooses_settings_that_pass_people() {
         stopped(&project, "lead", &["do", "run.start", &args], "A-HH-01");
     }
     stopped(&project, "lead", &["coordinator", "start"], "A-RUN-01");
-    good(&project.told_user("ada", &["coordinator", "start", "--agent", "lead"]));
+    good(&project.run_as("ada", &["coordinator", "start", "--agent", "lead"]));
     for args in [
         &["highway", "set", "autonomous"][..],
         &["highway", "set", "supervised"],
@@ -105,7 +105,7 @@ fn no_agent_gets_past_people_who_do_not_answer() {
     };
     let waiting = plan(&project, "lexer");
     tries("lead", "lexer", &waiting, "W-HH-35");
-    good(&project.told_user("ada", &["highway", "set", "--wait", "task_approval=1s"]));
+    good(&project.run_as("ada", &["highway", "set", "--wait", "task_approval=1s"]));
     let gate = plan(&project, "parser");
     nobody_answers();
     tries("lead", "parser", &gate, "W-HH-06");
@@ -115,12 +115,12 @@ fn no_agent_gets_past_people_who_do_not_answer() {
     tries("deputy", "lexer", &waiting, "W-HH-35");
     let ask = format!(r#"{{"gate":"{gate}"}}"#);
     stopped(&project, "lead", &["do", "gate.ask", &ask], "W-ROLE-04");
-    let said = project.ok(&["status"]).out;
-    assert!(said.contains("1 gate was rejected since nobody answered"), "{said}");
+    let text = project.ok(&["status"]).out;
+    assert!(text.contains("1 gate was rejected since nobody answered"), "{text}");
     assert_eq!(project.json(&["status"])["run"]["unanswered"], 1);
     assert!(project.ok(&["gate", "list"]).err.contains("`althing gate ask GATE`"));
     // To ask again is to ask a person again, at a new gate.
-    good(&project.told_user("ada", &["highway", "set", "--wait", "task_approval=15m"]));
+    good(&project.run_as("ada", &["highway", "set", "--wait", "task_approval=15m"]));
     let again = project.json(&["gate", "ask", &gate, "--as", "deputy"]);
     assert_eq!(again["asks_again"], gate.as_str());
     assert_eq!(again["fallback"], "reject");
@@ -149,13 +149,13 @@ fn no_agent_merges_or_ends_what_people_did_not_answer() {
     let project = Sandbox::new();
     project.login("ada");
     let start = ["coordinator", "start", "--agent", "lead", "--highway", "off"];
-    good(&project.told_user("ada", &start));
+    good(&project.run_as("ada", &start));
     let create = ["workspace", "create", "--agent", "w", "--directive", "go", "--group", "g"];
     project.ok(&[&create[..], &["--as", "lead"]].concat());
     project.ok(&["inbox", "--take", "--as", "w"]);
     let set =
         ["highway", "set", "gated", "--wait", "integration=1s", "--wait", "workspace_abort=1s"];
-    good(&project.told_user("ada", &set));
+    good(&project.run_as("ada", &set));
     let merge = ["integrate", "agent:w", "accept"];
     project.write("src/a.txt", "hello\n");
     let args = ["checkpoint", "create", "--intent", "i", "--final", "--file", "src/a.txt"];
@@ -188,7 +188,7 @@ fn no_agent_merges_or_ends_what_people_did_not_answer() {
     assert!(shown.contains("nobody answered in time") && shown.contains("gate ask"), "{shown}");
     let again = project.ok(&["gate", "ask", gate, "--as", "lead"]).out;
     assert!(again.contains("waits for a person at gate"), "{again}");
-    good(&project.told_user("ada", &["gate", "approve"]));
+    good(&project.run_as("ada", &["gate", "approve"]));
     assert!(project.kinds().iter().any(|kind| kind == "integration_completed"));
     project.ok(&["trail", "verify", "--signatures"]);
 }
@@ -204,7 +204,7 @@ fn who_chose_what_happens_to_unanswered_gates_is_shown() {
     assert!(says.contains("gates: task_approval; unanswered after 15m: rejected"), "{says}");
     assert!(!says.contains("chosen by"), "{says}");
     assert!(project.json(&["status"])["run"]["highway"]["chosen_by"].is_null());
-    good(&project.told_user("ada", &["highway", "set", "supervised"]));
+    good(&project.run_as("ada", &["highway", "set", "supervised"]));
     let says = shown(&["status"]);
     let line = "gates: integration, task_approval; unanswered after 15m: the coordinator decides, \
         chosen by ada";
@@ -215,7 +215,7 @@ fn who_chose_what_happens_to_unanswered_gates_is_shown() {
     assert!(shown(&["gate", "show", &gate]).contains(", chosen by ada"));
     assert!(shown(&["gate", "list"]).contains("chosen by ada"));
     assert_eq!(project.json(&["gate", "list"])[0]["chosen_by"], "user:ada");
-    good(&project.told_user("ada", &["highway", "set", "gated"]));
+    good(&project.run_as("ada", &["highway", "set", "gated"]));
     let says = shown(&["status"]);
     assert!(says.contains("task_approval, workspace_abort, workspace_create; they wait"), "{says}");
 }
@@ -234,7 +234,7 @@ fn plans_wait_from_the_first_sign_up_on() {
     stopped(&project, "lead", &["gate", "approve", &gate], "W-HH-35");
     stopped(&project, "lead", &["task", "approve", "parser"], "W-HH-09");
     stopped(&project, "lead", &["highway", "set", "autonomous"], "A-HH-01");
-    good(&project.told_user("ada", &["gate", "approve"]));
+    good(&project.run_as("ada", &["gate", "approve"]));
     assert_eq!(status(&project, "parser"), "pending");
     project.ok(&["trail", "verify", "--signatures"]);
 }

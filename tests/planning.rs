@@ -39,9 +39,9 @@ impl Sandbox {
 
     /// The finding of `doctor` about the files.
     fn finding(&self) -> Value {
-        let said = self.run(&["doctor", "--json"]).out;
+        let words = self.run(&["doctor", "--json"]).out;
         // If anything is bad, that is said after the findings.
-        let all: Value = serde_json::from_str(said.lines().next().unwrap()).unwrap();
+        let all: Value = serde_json::from_str(words.lines().next().unwrap()).unwrap();
         let all = all.as_array().unwrap().clone();
         all.into_iter().find(|own| own["check"] == "planning files").unwrap_or_default()
     }
@@ -279,12 +279,12 @@ fn a_stranger_takes_nobodys_place_and_what_cannot_be_read_is_listed() {
         .map(|line| line.as_str().unwrap().to_owned())
         .collect();
     assert_eq!(refused.len(), 3, "{done}");
-    for (line, said) in refused.iter().zip([
+    for (line, words) in refused.iter().zip([
         "ledger/claims/whose.json: only capsules",
         "protocol/capsules/evil.md: it says id \"w1\"",
         "protocol/capsules/torn.md: it is not written as a capsule",
     ]) {
-        assert!(line.starts_with(said), "{line}");
+        assert!(line.starts_with(words), "{line}");
     }
     let what = |id: &str| {
         let args = json!({ "id": id }).to_string();
@@ -293,9 +293,9 @@ fn a_stranger_takes_nobodys_place_and_what_cannot_be_read_is_listed() {
     assert_eq!((what("w1"), what("good")), (json!("mine"), json!("theirs")));
     // Nothing hides them from whoever looks.
     sandbox.overwrite("blackboard.json", "{}");
-    let said = sandbox.finding()["says"].as_str().unwrap().to_owned();
+    let words = sandbox.finding()["says"].as_str().unwrap().to_owned();
     for file in ["blackboard.json", "evil.md", "torn.md", "whose.json"] {
-        assert!(said.contains(file), "{file}: {said}");
+        assert!(words.contains(file), "{file}: {words}");
     }
 }
 
@@ -313,10 +313,10 @@ fn a_folder_in_a_files_place_is_named_and_the_rest_is_rebuilt() {
         std::fs::remove_file(sandbox.planning_folder().join("blackboard.json")).unwrap();
         let ran = sandbox.run(&["rebuild"]);
         assert_eq!(ran.code, Some(4), "{ran:?}");
-        let said = format!("{} is no plain file, and was left alone", place.display());
-        assert!(ran.err.contains(&said) && ran.err.contains("Move it away"), "{ran:?}");
+        let words = format!("{} is no plain file, and was left alone", place.display());
+        assert!(ran.err.contains(&words) && ran.err.contains("Move it away"), "{ran:?}");
         assert!(sandbox.projected("blackboard.json").contains(name));
-        assert!(sandbox.finding()["says"].as_str().unwrap().contains(&said));
+        assert!(sandbox.finding()["says"].as_str().unwrap().contains(&words));
         assert!(place.join("kept").is_file());
         std::fs::rename(&place, sandbox.path().join("away")).unwrap();
         std::fs::remove_dir_all(sandbox.path().join("away")).unwrap();

@@ -90,7 +90,7 @@ fn populated() -> Sandbox {
     let (lead, worker) = ("coordinator-with-a-long-name", "worker-with-a-rather-long-name");
     project.login("a-person-with-quite-a-name");
     let person = |args: &[&str]| {
-        let ran = project.told_user("a-person-with-quite-a-name", args);
+        let ran = project.run_as("a-person-with-quite-a-name", args);
         assert_eq!(ran.code, Some(0), "{args:?}: {ran:?}");
     };
     person(&["coordinator", "start", "--agent", lead]);

@@ -138,8 +138,11 @@ fn after_a_crash_everything_is_as_the_trail_says_and_the_run_goes_on() {
     assert_eq!((&done["workspaces_recovered"], &done["workspaces_failed"]), (&json!(3), &json!(0)));
     assert!(done["trail_entries_examined"].as_u64().unwrap() > 20, "{done}");
     assert!(done["timers_reconstructed"].as_u64().unwrap() >= 2, "{done}");
-    let told = project.json(&["inbox", "--as", "alice"]).to_string();
-    assert!(told.contains("recovered: 3 workspaces go on"), "the coordinator hears of it: {told}");
+    let shown = project.json(&["inbox", "--as", "alice"]).to_string();
+    assert!(
+        shown.contains("recovered: 3 workspaces go on"),
+        "the coordinator hears of it: {shown}"
+    );
     assert!(project.ok(&["doctor"]).out.contains("everybody who wrote ended well"));
     // The run that was abandoned goes on, and ends on record.
     project.ok(&["workspace", "resume", &paused, "--as", "alice"]);
@@ -189,9 +192,9 @@ fn signals_in_flight_arrive_in_order_and_a_step_that_was_asked_for_is_taken() {
     let done = project.go_on();
     assert_eq!(done["signals_requeued"], 3, "{done}");
     assert_eq!(project.json(&["workspace", "show", &id])["status"], "blocked");
-    let told = project.ok(&["inbox", "--take", "--as", "alice"]).out;
-    let at = |text| told.find(text).unwrap();
-    assert!(at("one") < at("two") && at("two") < at("the disk"), "{told}");
+    let shown = project.ok(&["inbox", "--take", "--as", "alice"]).out;
+    let at = |text| shown.find(text).unwrap();
+    assert!(at("one") < at("two") && at("two") < at("the disk"), "{shown}");
     project.ok(&["trail", "verify"]);
 }
 
@@ -311,8 +314,8 @@ fn a_damaged_entry_halts_recovery_until_it_is_put_back() {
     project.claim("bob", "x");
     let doctor = project.ok(&["doctor"]).out;
     assert!(doctor.contains("mended-"), "what was set aside is listed: {doctor}");
-    let told = project.ok(&["trail", "--all"]).out;
-    assert!(told.contains("integrity_violation") && told.contains("quarantined"), "{told}");
+    let shown = project.ok(&["trail", "--all"]).out;
+    assert!(shown.contains("integrity_violation") && shown.contains("quarantined"), "{shown}");
     project.ok(&["trail", "verify", "--signatures"]);
 }
 

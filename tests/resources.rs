@@ -26,8 +26,8 @@ fn a_budget_is_given_watched_raised_and_used_up() {
     let shown = project.ok(&["workspace", "show", &bob]).out;
     assert!(shown.contains("tokens=100k") && shown.contains("cost=2.50"), "{shown}");
     let report = ["meter", "report", "--tokens", "60k", "--cost", "0.25", "--as", "bob"];
-    let told = project.ok(&report).out;
-    assert!(told.contains("60%") && told.contains("warned of"), "{told}");
+    let output = project.ok(&report).out;
+    assert!(output.contains("60%") && output.contains("warned of"), "{output}");
     let all = project.ok(&["meter"]).out;
     assert!(all.contains("60k/100k") && all.contains("█") && all.contains("total"), "{all}");
     assert!(!all.contains('\u{1b}'), "colours are for terminals");
@@ -132,8 +132,8 @@ fn groups_are_listed_hurried_and_given_up() {
     assert_eq!(rule, "W-ROLE-04");
     project.ok(&["signal", "failed", "--reason", "no", "--as", "carol"]);
     let args = ["group", "abort", "parsers", "--reason", "wrong grammar", "--as", "alice"];
-    let told = project.ok(&args).out;
-    assert!(told.contains("1 workspace ended, 1 skipped"), "{told}");
+    let output = project.ok(&args).out;
+    assert!(output.contains("1 workspace ended, 1 skipped"), "{output}");
     assert_eq!(project.json(&["workspace", "show", &bob])["ended"], "batch_abort");
     assert_eq!(project.json(&["workspace", "show", &dave])["status"], "active");
     project.ok(&["trail", "verify", "--signatures"]);

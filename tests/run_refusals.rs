@@ -134,8 +134,8 @@ fn a_wrong_step_names_the_allowed_ones() {
     assert_eq!(rule, "W-WS-21");
     let allowed = &ran.error()["details"]["allowed"];
     assert!(allowed.as_array().unwrap().contains(&json!("active -> integrating")), "{allowed}");
-    let told = project.run(&["integrate", &id, "accept", "--as", "alice"]);
-    assert!(told.err.contains("allowed: active -> blocked"), "{told:?}");
+    let shown = project.run(&["integrate", &id, "accept", "--as", "alice"]);
+    assert!(shown.err.contains("allowed: active -> blocked"), "{shown:?}");
     project.ok(&["signal", "blocked", "--reason", "x", "--as", "bob"]);
     let args = ["checkpoint", "create", "--intent", "x", "--content", "y", "--as", "bob"];
     let (_, rule) = project.refused(&args);

@@ -450,12 +450,12 @@ fn easily_overlooked_consequences_are_mentioned() {
         project.ok(&[&args[..], more].concat())
     };
     create(&["--file", "two.txt"]);
-    let said = create(&["--final", "--file", "one.txt"]).err;
-    assert!(said.contains("two.txt"), "only what the final one names is merged: {said}");
+    let printed = create(&["--final", "--file", "one.txt"]).err;
+    assert!(printed.contains("two.txt"), "only what the final one names is merged: {printed}");
     project.worker("carol");
     project.ok(&["inbox", "--take", "--as", "carol"]);
-    let said = project.ok(&["signal", "complete", "--as", "carol"]).err;
-    assert!(said.contains("no final checkpoint"), "{said}");
+    let printed = project.ok(&["signal", "complete", "--as", "carol"]).err;
+    assert!(printed.contains("no final checkpoint"), "{printed}");
     project.ok(&["workspace", "abort", "agent:carol", "--reason", "wrong track", "--as", "alice"]);
     assert!(project.ok(&["workspace", "show", "agent:carol"]).out.contains("wrong track"));
 }

@@ -180,9 +180,9 @@ fn probe_a_foreign_trail_is_empty_and_foreign_content_is_refused() {
     let (ran, rule) = project.refused(&["blob", "get", blob, "--as", "carol"]);
     assert_eq!((ran.code, rule.as_str()), (Some(1), "W-SEC-10"));
     let refused = of_kind(project, "command.refused");
-    let told = &refused.last().unwrap();
+    let shown = &refused.last().unwrap();
     assert_eq!(
-        (&told["actor"], &told["body"]["rule"]),
+        (&shown["actor"], &shown["body"]["rule"]),
         (&json!("agent:carol"), &json!("W-SEC-10"))
     );
     let (_, rule) = project.refused(&["backup", "copy", "--as", "carol"]);

@@ -75,9 +75,9 @@ fn ended_workspaces_are_archived_and_read_as_before() {
     assert_eq!(record["body"]["entries_archived"], plan["archived"]);
     assert_eq!(record["body"]["entries_preserved"], plan["preserved"]);
     let manifest = std::fs::read(&project.archive_files(".json")[0]).unwrap();
-    let told: Value = serde_json::from_slice(&manifest).unwrap();
-    assert_eq!(record["body"]["archive_range"], told["range"], "{told}");
-    assert_eq!(told["count"], plan["archived"]);
+    let answer: Value = serde_json::from_slice(&manifest).unwrap();
+    assert_eq!(record["body"]["archive_range"], answer["range"], "{answer}");
+    assert_eq!(answer["count"], plan["archived"]);
 
     let after = project.ok(&["trail", "export"]).out;
     assert!(after.starts_with(&export_now) && export_now.starts_with(&export), "byte for byte");
@@ -93,8 +93,8 @@ fn ended_workspaces_are_archived_and_read_as_before() {
     let proof = project.path().join("proof.json");
     std::fs::write(&proof, project.ok(&["trail", "prove", &moved]).out).unwrap();
     project.ok(&["trail", "verify", "--proof", proof.to_str().unwrap()]);
-    let said = project.ok(&["trail", "verify"]).out;
-    assert!(said.contains("1 archive whole"), "{said}");
+    let text = project.ok(&["trail", "verify"]).out;
+    assert!(text.contains("1 archive whole"), "{text}");
 
     let tiers = project.json(&["trail", "tiers"]);
     let entries_in: Vec<u64> = tiers["tiers"]
@@ -106,8 +106,8 @@ fn ended_workspaces_are_archived_and_read_as_before() {
     assert_eq!(entries_in[2], plan["archived"].as_u64().unwrap());
     assert_eq!(entries_in.iter().sum::<u64>(), project.entries().len() as u64);
     assert_eq!(tiers["archives"][0]["stage"], "moved");
-    let said = project.ok(&["trail", "tiers"]).out;
-    assert!(said.contains("cold") && said.contains("whole"), "{said}");
+    let text = project.ok(&["trail", "tiers"]).out;
+    assert!(text.contains("cold") && text.contains("whole"), "{text}");
     let by_name = project.json(&["do", "trail.tiers"]);
     assert_eq!(by_name, tiers);
 
@@ -171,8 +171,8 @@ fn a_missing_archive_stops_only_what_needs_it() {
         assert!(message.contains("archive 1 is missing"), "{message}");
         assert!(message.contains(data.file_name().unwrap().to_str().unwrap()), "{message}");
     }
-    let said = project.run(&["doctor"]);
-    assert!(said.code == Some(5) && said.out.contains("archive 1 is missing"), "{said:?}");
+    let text = project.run(&["doctor"]);
+    assert!(text.code == Some(5) && text.out.contains("archive 1 is missing"), "{text:?}");
     assert!(project.ok(&["trail", "tiers"]).out.contains("MISSING"));
     std::fs::rename(&hidden, &data).unwrap();
     project.ok(&["trail", "verify"]);
@@ -264,8 +264,8 @@ fn archives_are_deleted_only_on_somebodys_word_and_after_their_retention() {
     assert_eq!(done["entries"], plan["entries"]);
     assert!(project.archive_files(".zst").is_empty());
     assert!(project.kinds().contains(&"trail.pruned".to_owned()));
-    let said = project.ok(&["trail", "verify"]).out;
-    assert!(said.contains("deleted, on record: 1 archive"), "{said}");
+    let text = project.ok(&["trail", "verify"]).out;
+    assert!(text.contains("deleted, on record: 1 archive"), "{text}");
     // A pruned archive is reported as missing; the rest works, even without a snapshot.
     std::fs::remove_dir_all(project.state().join("snapshots")).unwrap();
     project.claim("dave", "later");
@@ -295,8 +295,8 @@ fn a_deletion_that_is_not_on_record_is_noticed() {
 #[test]
 fn an_archive_that_is_missing_is_a_trail_that_does_not_hold() {
     let (project, ..) = one_ended();
-    let said = project.ok(&["trail", "compact", "--older-than", "0s"]).out;
-    assert!(said.starts_with("looked through 1 ended workspace: moved "), "{said}");
+    let text = project.ok(&["trail", "compact", "--older-than", "0s"]).out;
+    assert!(text.starts_with("looked through 1 ended workspace: moved "), "{text}");
     std::fs::remove_file(&project.archive_files(".zst")[0]).unwrap();
     let ran = project.run(&["doctor"]);
     assert_eq!(ran.code, Some(5), "{ran:?}");

@@ -125,7 +125,7 @@ impl Sandbox {
     }
 
     /// Runs as a person, for people to read.
-    pub(crate) fn told_user(&self, user: &str, args: &[&str]) -> Ran {
+    pub(crate) fn run_as(&self, user: &str, args: &[&str]) -> Ran {
         let args = [args, &["--user", user, "--passphrase-stdin"]].concat();
         self.run_with(&args, passphrase(user).as_bytes())
     }

@@ -163,8 +163,8 @@ fn following_ends_with_the_trail_that_is_followed() {
     assert!(matches!(following.wait().unwrap().code(), Some(1 | 4)), "{rest}");
     assert!(!rest.contains("\"new\""), "{rest}");
     // Whoever looks between the two finds a folder that is gone.
-    let told = ["replaced", "no store", "no project here", "cannot open the store"];
-    assert!(told.iter().any(|words| rest.contains(words)), "{rest}");
+    let shown = ["replaced", "no store", "no project here", "cannot open the store"];
+    assert!(shown.iter().any(|words| rest.contains(words)), "{rest}");
 }
 
 /// A name is bound to the key that lies in the store, not to one that was read from another.

@@ -1,5 +1,7 @@
 //! House rules that no compiler checks.
 
+mod matches;
+
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -213,7 +215,8 @@ fn the_dependency_tree_stays_within_budget() {
         .map(str::trim)
         .filter(|name| !name.starts_with("althing"))
         .collect();
-    assert!(crates.len() <= 154, "{} crates: {crates:#?}", crates.len());
+    // Twelve of them read plans in YAML, with errors that point at the line; two handle ctrl-C.
+    assert!(crates.len() <= 168, "{} crates: {crates:#?}", crates.len());
 }
 
 /// The text of a function, from its name to the brace that closes it.
@@ -237,18 +240,38 @@ fn is_catch_all(line: &str) -> bool {
             .all(|part| part == "_" || part.chars().all(|c| c.is_ascii_lowercase() || c == '_'))
 }
 
-/// An event or a command that nobody handles must not compile. These functions hand each of them
-/// on, so none of their arms may take whatever is left.
+/// A match over a closed set names each of its members, or says in a comment why the rest is alike.
+#[test]
+fn no_match_over_a_closed_set_takes_the_rest_in_silence() {
+    let mut found = Vec::new();
+    for (path, text) in files("rs") {
+        let is_source = path.starts_with("crates") && path.iter().any(|part| part == "src");
+        if is_source {
+            let lines = matches::catch_alls(&text);
+            found.extend(lines.iter().map(|line| format!("{}:{line}", path.display())));
+        }
+    }
+    assert!(found.is_empty(), "arms that take whatever is left: {found:#?}");
+}
+
+/// A command, a query or an event that nobody handles must not compile. These functions hand each of
+/// them on, so none of their arms may take whatever is left, for no reason at all.
 #[test]
 fn no_dispatch_has_a_catch_all_arm() {
     let whole_files = [
         "crates/kernel/src/dispatch/apply.rs",
         "crates/kernel/src/dispatch/commands.rs",
+        "crates/kernel/src/protocol/command/precedence.rs",
         "crates/kernel/src/protocol/event/blobs.rs",
+        "crates/althing/src/event_summary.rs",
     ];
     let functions = [
         ("crates/kernel/src/dispatch/decide.rs", "tick"),
+        ("crates/kernel/src/dispatch/decide.rs", "arrive"),
         ("crates/kernel/src/machine/transaction/on_record.rs", "each_new_id"),
+        ("crates/kernel/src/machine/transaction/on_record.rs", "each_id_of_agent"),
+        ("crates/kernel/src/machine/transaction/on_record.rs", "each_id_of_lease"),
+        ("crates/kernel/src/machine/transaction/on_record.rs", "each_id_of_workspace"),
         ("crates/kernel/src/machine/transaction/on_record.rs", "each_id_of_message"),
         ("crates/kernel/src/machine/transaction/on_record.rs", "each_id_of_plan"),
         ("crates/kernel/src/machine/transaction/on_record.rs", "each_id_of_approval"),
@@ -271,7 +294,19 @@ fn no_dispatch_has_a_catch_all_arm() {
         ("crates/kernel/src/rules/permissions.rs", "for_workspace"),
         ("crates/kernel/src/rules/permissions.rs", "for_message"),
         ("crates/kernel/src/rules/permissions.rs", "for_plan"),
-        ("crates/kernel/src/rules/permissions.rs", "for_highway"),
+        ("crates/kernel/src/rules/permissions.rs", "for_approval"),
+        ("crates/kernel/src/rules/query/mod.rs", "answer_to"),
+        ("crates/kernel/src/rules/query/mod.rs", "of_leases"),
+        ("crates/kernel/src/rules/query/mod.rs", "of_identity"),
+        ("crates/kernel/src/rules/query/work.rs", "of_run"),
+        ("crates/kernel/src/rules/query/approvals.rs", "of_approvals"),
+        ("crates/kernel/src/rules/query/blackboard.rs", "answer"),
+        ("crates/kernel/src/rules/query/memory.rs", "answer"),
+        ("crates/kernel/src/rules/runs/news.rs", "subject_of"),
+        ("crates/kernel/src/rules/runs/news.rs", "of_approval"),
+        ("crates/althing/src/commands/mod.rs", "is_list"),
+        ("crates/althing/src/commands/mod.rs", "perform"),
+        ("crates/althing/src/commands/refusals.rs", "operation"),
     ];
     let read = |path: &str| std::fs::read_to_string(root().join(path)).unwrap();
     for path in whole_files {

@@ -109,8 +109,8 @@ fn keys_and_proofs_go_together_across_a_takeover() {
     std::fs::write(&kept, project.ok(&["trail", "head"]).out).unwrap();
     let old = project.ok(&["trail", "head", "--key"]).out.trim().to_owned();
     project.ok(&["trail", "verify", "--key", &old]);
-    let said = project.ok(&["doctor", "--rekey", "--reason", "just because"]).err;
-    assert!(said.contains("nothing to take over"), "{said}");
+    let words = project.ok(&["doctor", "--rekey", "--reason", "just because"]).err;
+    assert!(words.contains("nothing to take over"), "{words}");
     std::fs::remove_file(project.state().join("keys/runtime.key")).unwrap();
     project.ok(&["doctor", "--rekey", "--reason", "lost"]);
     assert!(project.kinds().contains(&"runtime.rekeyed".to_owned()));
@@ -189,8 +189,8 @@ fn proofs_and_heads_convince_a_stranger() {
         let verify = [&["trail", "verify"], head.as_slice()].concat();
         let json = project.json(&verify);
         assert_eq!(json["checked"]["kept_heads"], kept, "{json}");
-        let said = project.ok(&verify).out;
-        assert!(said.contains(&format!("kept heads found: {kept}")), "{said}");
+        let words = project.ok(&verify).out;
+        assert!(words.contains(&format!("kept heads found: {kept}")), "{words}");
     }
     let verifier_key = project.ok(&["trail", "head", "--key"]).out;
     assert!(verifier_key.starts_with("althing/") && verifier_key.contains('+'));

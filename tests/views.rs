@@ -391,9 +391,9 @@ fn an_entry_shows_its_owner_at_the_time() {
         .iter()
         .map(|group| (&group["key"][0], &group["count"]))
         .collect();
-    let said = json!([["bob", 3], ["ada", 2], ["system", 1]]);
-    for (group, said) in groups.iter().zip(said.as_array().unwrap()) {
-        assert_eq!((group.0, group.1), (&said[0], &said[1]));
+    let output = json!([["bob", 3], ["ada", 2], ["system", 1]]);
+    for (group, output) in groups.iter().zip(output.as_array().unwrap()) {
+        assert_eq!((group.0, group.1), (&output[0], &output[1]));
     }
     assert_eq!(stats(&["--group-by", "group"])["groups"][0]["key"], json!(["frontend"]));
     assert_eq!(stats(&["--owner", "ada"])["count"], 2);

@@ -75,7 +75,7 @@ fn missing_references_of_a_brief_are_listed_or_refused() {
         let args = [BUILD, &["--invariants", outside, "--strict"]].concat();
         assert_eq!(tools.run("heimdall-brief", &args).code, Some(1), "{outside}");
     }
-    let fails = |args: &[&str], code, said| tools.fails("heimdall-brief", args, code, said);
+    let fails = |args: &[&str], code, words| tools.fails("heimdall-brief", args, code, words);
     fails(&["build", "--task", "1"], 2, "error: ");
     fails(&["build", "--spec", "x"], 2, "error: ");
     fails(&["build", "--task", "1", "--spec"], 1, "error: --spec needs a value");

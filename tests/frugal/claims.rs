@@ -36,8 +36,8 @@ fn a_claim_is_held_shown_and_given_back() {
     assert!(tools.project.ok(&["claims"]).out.contains("T-10"));
     let mut command = tools.command("heimdall-claim");
     command.args(["claim", "benches", "--task", "T-11"]).env("ALTHING_LEASE_TTL", "30m");
-    let said = tools.with(&mut command, b"").out;
-    assert!(said.ends_with("(task T-11, ttl 30m)\n  benches\n"), "{said}");
+    let text = tools.with(&mut command, b"").out;
+    assert!(text.ends_with("(task T-11, ttl 30m)\n  benches\n"), "{text}");
     run(&["claim", "src/b", "--task", "T-11", "--replace"]);
     let left = run(&["list"]);
     assert!(left.starts_with("ACTIVE CLAIMS (1)\n") && left.contains("src/b"), "{left}");
@@ -181,7 +181,7 @@ fn haids_are_derived_registered_and_listed() {
     let list = tools.ok("heimdall-haid", &["list"]);
     assert!(list.contains(&format!("{own}\tactive\trj\tlead\tlast:20")), "{list}");
     tools.ok("heimdall-haid", &["heartbeat"]);
-    let fails = |args: &[&str], code, said| tools.fails("heimdall-haid", args, code, said);
+    let fails = |args: &[&str], code, text| tools.fails("heimdall-haid", args, code, text);
     fails(&["heartbeat", BOB], 2, "HAID not in registry");
     fails(&["check", BOB], 3, "error: HAID not in registry: haid:bob.mbp-bbbb");
     fails(&["spawn", "!!"], 2, "error: ");
@@ -194,7 +194,7 @@ fn haids_are_derived_registered_and_listed() {
 #[test]
 fn wrong_claims_are_refused() {
     let tools = Tools::new();
-    let fails = |args: &[&str], code, said| tools.fails("heimdall-claim", args, code, said);
+    let fails = |args: &[&str], code, text| tools.fails("heimdall-claim", args, code, text);
     fails(&["claim", "src"], 2, "error: claim needs --task <ref>");
     fails(&["claim", "--task", "T"], 2, "error: ");
     fails(&["claim", "src", "--task"], 2, "error: --task needs a value");
@@ -238,8 +238,8 @@ fn a_claim_that_ran_out_is_reaped() {
     let open = r#"{"surfaces":["src"],"ttl_s":1}"#;
     tools.project.ok(&["do", "lease.open", open, "--as", "gone"]);
     std::thread::sleep(std::time::Duration::from_millis(1_100));
-    let said = tools.ok("heimdall-claim", &["reap"]);
-    assert_eq!(said, "reaped 1 expired claim(s); 0 active claim(s) remain\n");
+    let text = tools.ok("heimdall-claim", &["reap"]);
+    assert_eq!(text, "reaped 1 expired claim(s); 0 active claim(s) remain\n");
     let decisions = tools.project.path().join(".planning/ledger/decisions.md");
     let decisions = std::fs::read_to_string(decisions).unwrap();
     assert!(decisions.contains("auto-release"), "{decisions}");

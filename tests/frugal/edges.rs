@@ -40,8 +40,8 @@ fn a_host_that_has_a_name_takes_no_other_hosts() {
     let other = made["haid"].as_str().unwrap();
     let mut cursor = Host::named(&project, "cursor");
     for given in [other, "windsurf", "Windsurf"] {
-        let (told, error) = cursor.failed("release_claim", json!({ "client_identity": given }));
-        assert_eq!(error["rule"], "A-USE-04", "{told}");
+        let (shown, error) = cursor.failed("release_claim", json!({ "client_identity": given }));
+        assert_eq!(error["rule"], "A-USE-04", "{shown}");
     }
     assert_eq!(project.json(&["claims"]).as_array().unwrap().len(), 1);
     // An identity that the host names itself stays its own, also in the next call.
@@ -67,9 +67,9 @@ fn revoking_an_agent_revokes_those_it_started() {
     tools.ok("heimdall-claim", &claim);
     tools.ok("heimdall-claim", &["release", "--haid", &kid]);
     assert_eq!(tools.as_user("ada", "heimdall-haid", &["revoke", &own]).code, Some(0));
-    let said = format!("error: HAID is revoked: {own}, which {kid} is of");
-    tools.fails("heimdall-claim", &claim, 1, &said);
-    tools.fails("heimdall-haid", &["check", &kid], 3, &said);
+    let words = format!("error: HAID is revoked: {own}, which {kid} is of");
+    tools.fails("heimdall-claim", &claim, 1, &words);
+    tools.fails("heimdall-haid", &["check", &kid], 3, &words);
     let agent = kid.replacen('/', "+", 1);
     let (ran, rule) = tools.project.refused(&["claim", "src", "--as", &agent]);
     assert_eq!(rule, "A-AGENT-01", "{ran:?}");
@@ -210,8 +210,8 @@ fn nothing_is_acknowledged_into_a_store_that_is_gone() {
     let claim = |surface: &str| json!({ "surfaces": [surface], "task": "T" });
     host.done("make_claim", claim("old"));
     std::fs::remove_dir_all(project.state()).unwrap();
-    let (told, error) = host.failed("make_claim", claim("a"));
-    assert!(told["error"].as_str().unwrap().contains("there is no store"), "{error}");
+    let (shown, error) = host.failed("make_claim", claim("a"));
+    assert!(shown["error"].as_str().unwrap().contains("there is no store"), "{error}");
     host.failed("read_claims", json!({}));
     assert!(!project.state().exists(), "nothing was written there");
     project.ok(&["init"]);
@@ -292,8 +292,8 @@ fn sums_stay_exact_and_a_baseline_of_nothing_is_none() {
     assert!(ran.err.contains("at most 1000000000 tokens"), "{ran:?}");
     assert!(ran.err.contains("[A-USE-03]"), "{ran:?}");
     assert_eq!(run("1").code, Some(0));
-    let said = tools.ok("heimdall-ledger", &["report"]);
-    assert!(said.contains("r: 1000000000 tokens (2 msgs)"), "{said}");
+    let words = tools.ok("heimdall-ledger", &["report"]);
+    assert!(words.contains("r: 1000000000 tokens (2 msgs)"), "{words}");
     let none = ["baseline", "--role", "r", "--tokens", "0"];
     tools.fails("heimdall-ledger", &none, 2, "must be a positive integer");
     let (ran, _) = tools.project.refused(&[
@@ -338,8 +338,8 @@ fn names_that_a_slug_cannot_show_are_two_agents() {
         let claim = json!({ "surfaces": [one], "task": "T" });
         let mut first = Host::named(&project, one);
         first.done("make_claim", claim.clone());
-        let (told, error) = Host::named(&project, other).failed("make_claim", claim.clone());
-        assert_eq!(error["kind"], "collision", "{told}");
+        let (shown, error) = Host::named(&project, other).failed("make_claim", claim.clone());
+        assert_eq!(error["kind"], "collision", "{shown}");
         Host::named(&project, one).done("make_claim", claim);
     }
 }
@@ -352,8 +352,8 @@ fn small_things_are_said_as_they_are() {
         tools.fails("heimdall-resolve", &["set", id, "x"], 2, "choose another id");
     }
     tools.ok("heimdall-ledger", &["log", "--role", "r", "--kind", "k", "--tokens", "1"]);
-    let said = tools.ok("heimdall-ledger", &["report", "--by", "kind"]);
-    assert!(said.starts_with("token ledger — per-kind totals (this run)\n  k: 1 "), "{said}");
+    let words = tools.ok("heimdall-ledger", &["report", "--by", "kind"]);
+    assert!(words.starts_with("token ledger — per-kind totals (this run)\n  k: 1 "), "{words}");
     let help = tools.ok("heimdall-ledger-mcp", &["--help"]);
     assert!(help.contains("Usage: heimdall-ledger-mcp [OPTIONS]\n"), "{help}");
     assert!(help.contains("--project"), "{help}");
@@ -361,8 +361,8 @@ fn small_things_are_said_as_they_are() {
     assert_eq!((ran.code, ran.out.as_str()), (Some(1), ""), "{ran:?}");
     assert!(ran.err.contains("no valid message received"), "{ran:?}");
     let mut host = Host::named(&tools.project, "cursor");
-    let (told, _) = host.failed(&"x".repeat(1_000_000), json!({}));
-    assert!(told["error"].as_str().unwrap().len() < 100, "{}", told.to_string().len());
+    let (shown, _) = host.failed(&"x".repeat(1_000_000), json!({}));
+    assert!(shown["error"].as_str().unwrap().len() < 100, "{}", shown.to_string().len());
     // Paths are from the root, wherever one stands.
     std::fs::create_dir(tools.project.path().join("sub")).unwrap();
     let mut command = tools.command("heimdall-claim");

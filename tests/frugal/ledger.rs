@@ -43,7 +43,7 @@ fn texts_are_counted_and_numbers_are_hearsay() {
     let report = tools.project.json(&["tokens"]);
     assert_eq!(report["total"]["counted"], 4, "{report}");
     assert_eq!(report["total"]["reported"], 7, "{report}");
-    let fails = |args: &[&str], code, said| tools.fails("heimdall-ledger", args, code, said);
+    let fails = |args: &[&str], code, words| tools.fails("heimdall-ledger", args, code, words);
     for bad in ["-1", "1.5", "1e3", "", "many", "99999999999999999999999"] {
         let args = [&log[..], &["--tokens", bad]].concat();
         fails(&args, 2, "error: --tokens must be a non-negative integer");

@@ -76,12 +76,12 @@ fn a_bad_message_may_be_sent_once_more() {
         let ran = tools.piped("heimdall-validate", &["--on-receipt"], input.as_bytes());
         (ran.code, ran.out, ran.err)
     };
-    let said = |text: &str| text.to_owned();
+    let words = |text: &str| text.to_owned();
     let none = String::new;
-    assert_eq!(receive(&format!("{GOOD}\n{{}}\n")), (Some(0), said("ACCEPTED\n"), none()));
+    assert_eq!(receive(&format!("{GOOD}\n{{}}\n")), (Some(0), words("ACCEPTED\n"), none()));
     assert_eq!(
         receive(&format!("\n\n{GOOD}")),
-        (Some(0), said("ACCEPTED\n"), none()),
+        (Some(0), words("ACCEPTED\n"), none()),
         "no newline"
     );
     let first = "INVALID (attempt 1): [\"unparseable JSON\"]\n\
@@ -174,7 +174,7 @@ fn gates_become_messages_that_refer_to_reports() {
     assert_eq!(tools.piped("heimdall-validate", &[], line.as_bytes()).out, VALID);
     let waved = tools.ok("heimdall-gate", &[&args[..], &["--wave", "w2"]].concat());
     assert!(waved.ends_with("\"wave\":\"w2\"}\n"), "the flag beats the report: {waved}");
-    let fails = |args: &[&str], code, said| tools.fails("heimdall-gate", args, code, said);
+    let fails = |args: &[&str], code, words| tools.fails("heimdall-gate", args, code, words);
     fails(&args[..5], 2, "error: ");
     let at = |path| ["to-message", "--report", path, "--from", "b", "--msg-id", "g"];
     fails(&at("gone.json"), 1, "error: report not found: gone.json");

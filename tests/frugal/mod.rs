@@ -82,10 +82,10 @@ impl Tools {
 
     /// Runs and expects this exit code and this on standard error.
     #[track_caller]
-    fn fails(&self, tool: &str, args: &[&str], code: i32, said: &str) -> Ran {
+    fn fails(&self, tool: &str, args: &[&str], code: i32, text: &str) -> Ran {
         let ran = self.run(tool, args);
         assert_eq!(ran.code, Some(code), "{tool} {args:?}: {ran:?}");
-        assert!(ran.err.contains(said), "{tool} {args:?}: {ran:?}");
+        assert!(ran.err.contains(text), "{tool} {args:?}: {ran:?}");
         ran
     }
 

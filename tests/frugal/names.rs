@@ -48,12 +48,12 @@ fn the_umbrella_leads_to_the_tools() {
 #[test]
 fn init_says_where_things_are_and_can_be_done_again() {
     let tools = Tools::without_project();
-    let said = tools.ok("heimdall-protocol", &["init"]);
-    assert!(said.starts_with("initialized protocol layout under "), "{said}");
+    let output = tools.ok("heimdall-protocol", &["init"]);
+    assert!(output.starts_with("initialized protocol layout under "), "{output}");
     for name in ["symbols:", "blackboard:", "capsules:", "ledger:", "schema:", "log:"] {
-        assert!(said.lines().any(|line| line.starts_with(&format!("  {name}"))), "{said}");
+        assert!(output.lines().any(|line| line.starts_with(&format!("  {name}"))), "{output}");
     }
-    assert_eq!(tools.ok("heimdall-protocol", &["init"]), said);
+    assert_eq!(tools.ok("heimdall-protocol", &["init"]), output);
 }
 
 #[test]
@@ -93,8 +93,8 @@ fn arguments_that_are_no_text_are_refused() {
 #[test]
 fn the_demo_builds_and_counts() {
     let tools = Tools::without_project();
-    let said = tools.ok("heimdall-protocol", &["demo"]);
-    let lines = said.lines().filter(|line| line.contains(" workers x "));
+    let output = tools.ok("heimdall-protocol", &["demo"]);
+    let lines = output.lines().filter(|line| line.contains(" workers x "));
     let shares: Vec<(u64, u64)> = lines
         .map(|line| {
             let (_, numbers) = line.split_once(": ").unwrap();
@@ -102,11 +102,11 @@ fn the_demo_builds_and_counts() {
             (words[0].parse().unwrap(), words[2].parse().unwrap())
         })
         .collect();
-    assert!(shares.len() >= 4, "{said}");
+    assert!(shares.len() >= 4, "{output}");
     let (before, after) = shares[0];
-    assert!(after * 10 <= before, "one wave of three: {said}");
-    assert!(shares.iter().any(|(before, after)| after * 20 <= *before), "{said}");
-    assert!(said.contains(&format!("orchestration: {before} -> {after} tokens (v1 baseline")));
+    assert!(after * 10 <= before, "one wave of three: {output}");
+    assert!(shares.iter().any(|(before, after)| after * 20 <= *before), "{output}");
+    assert!(output.contains(&format!("orchestration: {before} -> {after} tokens (v1 baseline")));
     assert!(!tools.project.state().exists());
     let larger = tools.ok("heimdall-protocol", &["demo", "--workers", "4", "--waves", "2"]);
     assert!(larger.starts_with("4 workers in each of 2 waves "), "{larger}");
@@ -119,11 +119,11 @@ fn the_demo_builds_and_counts() {
     tools.fails("heimdall-protocol", &["demo", "--waves"], 1, "error: --waves needs a value");
     // The printed total is the sum of the parts.
     for way in ["v1, restated:", "v2, by refs:"] {
-        let line = said.lines().find(|line| line.trim_start().starts_with(way)).unwrap();
+        let line = output.lines().find(|line| line.trim_start().starts_with(way)).unwrap();
         let (total, parts) = line.split_once(way).unwrap().1.split_once(" tokens (").unwrap();
         let words = parts.trim_end_matches(')').split([' ', ',']);
         let sum: u64 = words.filter_map(|word| word.parse::<u64>().ok()).sum();
-        assert_eq!(total.trim().parse(), Ok(sum), "{said}");
+        assert_eq!(total.trim().parse(), Ok(sum), "{output}");
     }
 }
 
@@ -174,7 +174,7 @@ fn arguments_that_would_be_ignored_are_refused() {
 fn errors_speak_of_what_was_typed() {
     let tools = Tools::new();
     let long = "x".repeat(5000);
-    for (tool, args, said) in [
+    for (tool, args, output) in [
         ("heimdall-resolve", &["set", "", "v"][..], "error: \"\" is no name here: use 1 to 128 "),
         ("heimdall-resolve", &["set", "a", &long], "error: text of 5000 bytes is over the limit"),
         ("heimdall-blackboard", &["set", " k", "v"], "error: \" k\" is no name here"),
@@ -185,7 +185,7 @@ fn errors_speak_of_what_was_typed() {
         ("heimdall-ledger", &["baseline", "--role", "", "--tokens", "1"], "is no name here"),
         ("heimdall-ledger", &["report", "--by", "nonsense"], "expected one of"),
     ] {
-        let ran = tools.fails(tool, args, 2, said);
+        let ran = tools.fails(tool, args, 2, output);
         assert!(!ran.err.contains("column") && ran.err.contains("  [A-USE-0"), "{ran:?}");
     }
 }
@@ -212,8 +212,8 @@ fn control_characters_are_escaped() {
     let log = tools.project.path().join(".planning/protocol.log");
     let line = format!("2026-01-01T00:00:00Z\tresolve\tlookup\t{odd}\n");
     std::fs::write(log, line).unwrap();
-    let said = tools.ok("heimdall-protocol", &["log"]);
-    assert!(is_plain(&said) && said.contains(shown), "{said}");
+    let output = tools.ok("heimdall-protocol", &["log"]);
+    assert!(is_plain(&output) && output.contains(shown), "{output}");
 }
 
 #[test]
@@ -236,7 +236,7 @@ fn look_ups_are_logged() {
     tools.ok("heimdall-brief", &["build", "--task", "t", "--spec", "s", "--capsules", "w1"]);
     tools.piped("heimdall-validate", &[], b"{}");
     let log = tools.ok("heimdall-protocol", &["log", "100"]);
-    let said: Vec<&str> = log.lines().filter_map(|line| Some(line.split_once('\t')?.1)).collect();
+    let output: Vec<&str> = log.lines().filter_map(|line| Some(line.split_once('\t')?.1)).collect();
     for line in [
         "resolve\tset\tF1=a\\tb",
         "resolve\tlookup\tF1",
@@ -244,10 +244,10 @@ fn look_ups_are_logged() {
         "capsule\thydrate\tw1",
         "brief\tbuild\ttask=t symbols= capsules=w1",
     ] {
-        assert!(said.contains(&line), "{line}: {log}");
+        assert!(output.contains(&line), "{line}: {log}");
     }
-    assert!(said.iter().any(|line| line.starts_with("validate\treject\t[")), "{log}");
-    assert!(said.iter().any(|line| line.starts_with("ledger\tlog\torchestration/delta_brief=")));
+    assert!(output.iter().any(|line| line.starts_with("validate\treject\t[")), "{log}");
+    assert!(output.iter().any(|line| line.starts_with("ledger\tlog\torchestration/delta_brief=")));
     assert!(!log.contains("nope"));
     assert_eq!(tools.ok("heimdall-protocol", &["log", "1"]).lines().count(), 1);
 }

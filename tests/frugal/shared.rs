@@ -15,7 +15,7 @@ fn symbols_lead_both_ways() {
     run(&["set", "C3", "changed"]);
     let list = "F12\tsrc/matching/engine.ts\nC3\tchanged\nA1\tsrc/matching/engine.ts\n";
     assert_eq!(run(&["list"]), list, "in the order they came");
-    let fails = |args: &[&str], code, said| tools.fails("heimdall-resolve", args, code, said);
+    let fails = |args: &[&str], code, text| tools.fails("heimdall-resolve", args, code, text);
     fails(&["nope"], 1, "error: unknown symbol id: nope");
     fails(&["../../etc/passwd"], 1, "error: unknown symbol id: ../../etc/passwd");
     fails(&["two\nlines"], 1, "error: unknown symbol id: ");
@@ -46,9 +46,9 @@ fn facts_are_what_was_said_last() {
 fn capsules_are_short_and_come_in_order() {
     let tools = Tools::new();
     let run = |args: &[&str]| tools.ok("heimdall-capsule", args);
-    let said =
+    let text =
         run(&["write", "w1", "--what", "added LOB engine", "--where", "F12", "--gotcha", "seed"]);
-    assert!(said.starts_with("wrote ") && said.ends_with("/w1.md (8 lines)\n"), "{said}");
+    assert!(text.starts_with("wrote ") && text.ends_with("/w1.md (8 lines)\n"), "{text}");
     run(&["write", "w2", "--what", "added book diff", "--depends", "w1"]);
     run(&["write", "w3", "--what", "unrelated docs"]);
     let shown = run(&["show", "w1"]);
@@ -69,7 +69,7 @@ fn capsules_are_short_and_come_in_order() {
 #[test]
 fn bad_capsules_change_nothing() {
     let tools = Tools::new();
-    let fails = |args: &[&str], code, said| tools.fails("heimdall-capsule", args, code, said);
+    let fails = |args: &[&str], code, text| tools.fails("heimdall-capsule", args, code, text);
     tools.ok("heimdall-capsule", &["write", "w1", "--what", "first"]);
     tools.ok("heimdall-capsule", &["write", "w2", "--what", "x", "--depends", "w1"]);
     let before = tools.ok("heimdall-capsule", &["show", "w1"]);

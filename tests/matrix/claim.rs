@@ -20,6 +20,6 @@ pub(super) fn holds(scene: &mut Scene, pair: &Pair, act: &Act, see: &See) {
     scene.meet(OTHER);
     (act.hold)(scene, ACTOR, &path);
     assert_eq!((see.holders)(scene, OTHER, &path), [ACTOR]);
-    let said = (see.refused)(scene, OTHER, &format!("{path}/inner.rs"));
-    assert!(said.contains(ACTOR), "it does not say who holds it: {said}");
+    let text = (see.refused)(scene, OTHER, &format!("{path}/inner.rs"));
+    assert!(text.contains(ACTOR), "it does not say who holds it: {text}");
 }

@@ -82,8 +82,8 @@ fn task_refused(scene: &mut Scene, who: &str, task: &Task, holder: &str) {
 
 fn send(scene: &mut Scene, who: &str, to: &str, words: &str) {
     let asked = json!({ "type": "question", "from": who, "msg_id": "q1", "question": words });
-    let said = scene.heimdall_ok(who, "heimdall-validate", &["--to", to], &asked.to_string());
-    assert!(said.contains("is in the inbox of"), "{said}");
+    let text = scene.heimdall_ok(who, "heimdall-validate", &["--to", to], &asked.to_string());
+    assert!(text.contains("is in the inbox of"), "{text}");
 }
 
 /// Hosts are told of mail with any answer, each connection once.

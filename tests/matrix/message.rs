@@ -18,12 +18,12 @@ pub(super) fn holds(scene: &mut Scene, pair: &Pair, act: &Act, see: &See) {
     scene.meet(OTHER);
     let words = format!("Word in {}", pair.name);
     (act.send)(scene, ACTOR, OTHER, &words);
-    let told = (see.waiting)(scene, OTHER);
-    assert!(told.contains(&words) && told.contains(ACTOR), "{told}");
+    let shown = (see.waiting)(scene, OTHER);
+    assert!(shown.contains(&words) && shown.contains(ACTOR), "{shown}");
     let taken = (see.take)(scene, OTHER);
     assert!(taken.contains(&words), "{taken}");
     for door in DIALECTS.iter().filter_map(|own| own.message.see.as_ref().ok()) {
-        let told = (door.waiting)(scene, OTHER);
-        assert!(!told.contains(&words), "taken, and yet it waits: {told}");
+        let shown = (door.waiting)(scene, OTHER);
+        assert!(!shown.contains(&words), "taken, and yet it waits: {shown}");
     }
 }

@@ -60,9 +60,9 @@ pub(super) fn agrees(noun: Noun, tried: &[(&str, &str)]) {
         let row = row.unwrap_or_else(|| panic!("docs/{PAGE} has no row {head}; bless it"));
         let cells: Vec<&str> = row.trim_end_matches(" |").split(" | ").collect();
         assert_eq!(cells.len(), DIALECTS.len(), "{row}");
-        for (to, said) in DIALECTS.iter().zip(cells) {
+        for (to, output) in DIALECTS.iter().zip(cells) {
             let holds = tried.contains(&(from.name, to.name));
-            assert_eq!(said == HOLDS, holds, "docs/{PAGE}: {head}{}: {said}", to.name);
+            assert_eq!(output == HOLDS, holds, "docs/{PAGE}: {head}{}: {output}", to.name);
         }
     }
 }
@@ -78,9 +78,9 @@ fn no_cell_is_empty_without_a_reason() {
     for noun in Noun::ALL {
         for from in DIALECTS {
             for to in DIALECTS {
-                let said = cell(noun, from, to);
-                let words = said.split_whitespace().count();
-                assert!(words >= 3 && !said.contains('|'), "{noun:?} {}: {said:?}", from.name);
+                let output = cell(noun, from, to);
+                let words = output.split_whitespace().count();
+                assert!(words >= 3 && !output.contains('|'), "{noun:?} {}: {output:?}", from.name);
             }
         }
     }

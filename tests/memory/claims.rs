@@ -54,10 +54,10 @@ fn of_fifty_processes_one_claims() {
         let value: Value = serde_json::from_slice(&out.stdout).unwrap();
         (value["claim_status"].as_str().unwrap().to_owned(), out.status.code())
     };
-    let told: Vec<_> = all.into_iter().map(answer).collect();
-    let won = told.iter().filter(|own| **own == ("created".to_owned(), Some(0))).count();
-    let lost = told.iter().filter(|own| **own == ("conflict".to_owned(), Some(3))).count();
-    assert_eq!((won, lost), (1, 49), "{told:?}");
+    let shown: Vec<_> = all.into_iter().map(answer).collect();
+    let won = shown.iter().filter(|own| **own == ("created".to_owned(), Some(0))).count();
+    let lost = shown.iter().filter(|own| **own == ("conflict".to_owned(), Some(3))).count();
+    assert_eq!((won, lost), (1, 49), "{shown:?}");
 }
 
 /// Case 56.
@@ -93,8 +93,8 @@ fn writing_renews_what_one_holds() {
     let second = until(&mut host);
     assert!(second.as_str().unwrap() > first.as_str().unwrap(), "{first} {second}");
     let patch = json!({ "entity": "claim", "id": id, "patch": { "ttl": "2h" } });
-    let told = host.done("bclaw_update", patch);
-    assert!(told["expires_at"].as_str().unwrap() > second.as_str().unwrap());
+    let shown = host.done("bclaw_update", patch);
+    assert!(shown["expires_at"].as_str().unwrap() > second.as_str().unwrap());
     let patch = json!({ "entity": "claim", "id": id, "patch": { "status": "released" } });
     refused(&mut host, "bclaw_update", patch, "validation_error", &["transition"]);
 }
@@ -145,12 +145,12 @@ fn a_claim_is_its_holders_to_give_back() {
     forced["coordinator_override"] = true.into();
     refused(&mut bob, "bclaw_transition", forced, "ownership_error", &[]);
     assert_eq!(project.json(&["claims"]).as_array().unwrap().len(), 1);
-    let told = project.as_user(
+    let shown = project.as_user(
         "ada",
         &["memory", "transition", &id, "released", "--override", "--reason", "gone"],
     );
-    assert_eq!(told.code, Some(0), "{told:?}");
-    assert_eq!(told.json()["side_effects"][0]["action"], "forced");
+    assert_eq!(shown.code, Some(0), "{shown:?}");
+    assert_eq!(shown.json()["side_effects"][0]["action"], "forced");
     let entries = project.entries();
     let forced = entries.iter().find(|entry| entry["kind"] == "lease.forced").unwrap();
     assert_eq!((&forced["actor"], &forced["body"]["reason"]), (&json!("user:ada"), &json!("gone")));

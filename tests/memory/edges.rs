@@ -9,8 +9,8 @@ use serde_json::{Value, json};
 fn host(project: &Sandbox, name: &str) -> (Host, String) {
     let mut host = Host::silent(project, &["--dialect", "memory"]);
     host.introduce(name, "2025-11-25");
-    let told = host.done("bclaw_work", json!({ "intent": "consult" }));
-    assert_eq!(told["claim_status"], "none");
+    let shown = host.done("bclaw_work", json!({ "intent": "consult" }));
+    assert_eq!(shown["claim_status"], "none");
     let facts = host.done("bclaw_context", json!({ "kind": "execution" }));
     let haid = facts["execution_context"]["agent"].as_str().unwrap().to_owned();
     (host, haid)
@@ -204,9 +204,9 @@ fn sessions_are_checked_and_claims_gone_on_with() {
         project.run(&["memory", "work", "consult", "--as", who, "--session", session, "--json"])
     };
     assert_eq!(consult("alice", session).code, Some(0));
-    for (who, said) in [("bob", session), ("alice", "ws_00000000000000000000000000")] {
-        let ran = consult(who, said);
-        assert_ne!(ran.code, Some(0), "{who} {said}: {ran:?}");
+    for (who, printed) in [("bob", session), ("alice", "ws_00000000000000000000000000")] {
+        let ran = consult(who, printed);
+        assert_ne!(ran.code, Some(0), "{who} {printed}: {ran:?}");
         assert!(ran.error()["message"].as_str().unwrap().contains("no open session"), "{ran:?}");
     }
     let plan = create(&mut alice, "plan", json!({ "text": "t" }));
@@ -351,8 +351,8 @@ fn private_records_are_shown_to_their_author_and_to_people() {
     let ran = project.run(&["do", "memory.get", &named, "--as", "bob", "--json"]);
     assert_eq!(ran.error()["kind"], "not_found", "{ran:?}");
     project.ok(&["do", "memory.get", &named, "--as", "alice"]);
-    let told = project.as_user("ada", &["memory", "get", &id]);
-    assert!(told.out.contains("zebra"), "{told:?}");
+    let shown = project.as_user("ada", &["memory", "get", &id]);
+    assert!(shown.out.contains("zebra"), "{shown:?}");
     let asked = project.json(&["ask", "zebra fixture", "--as", "bob"]);
     assert!(!asked.to_string().contains("lies"), "{asked}");
     let shared = json!({ "entity": "trap", "id": id, "patch": { "visibility": "shared" } });
@@ -419,12 +419,12 @@ fn names_that_nobody_has_are_told() {
     let project = Sandbox::new();
     let (mut alice, mut bob) = (agent(&project, "alice"), agent(&project, "bob"));
     bob.done("bclaw_work", json!({ "intent": "consult" }));
-    let told = |host: &mut Host, tool: &str, args: Value| {
+    let shown = |host: &mut Host, tool: &str, args: Value| {
         host.done(tool, args)["warnings"].as_array().cloned().unwrap_or_default()
     };
     let mut create = |to: &str| {
         let data = json!({ "text": "t", "to": to, "narrative": "n" });
-        told(&mut alice, "bclaw_create", json!({ "entity": "handoff", "data": data }))
+        shown(&mut alice, "bclaw_create", json!({ "entity": "handoff", "data": data }))
     };
     assert_eq!(create("bob"), Vec::<Value>::new());
     let warned = create("bbo");
@@ -432,7 +432,7 @@ fn names_that_nobody_has_are_told() {
     let plan = self::create(&mut alice, "plan", json!({ "text": "t" }));
     let patch = json!({ "steps": [{ "text": "a", "assignee": "bob" }, { "text": "b", "assignee": "dan" }] });
     let warned =
-        told(&mut alice, "bclaw_update", json!({ "entity": "plan", "id": plan, "patch": patch }));
+        shown(&mut alice, "bclaw_update", json!({ "entity": "plan", "id": plan, "patch": patch }));
     assert_eq!(warned.len(), 1, "{warned:?}");
     assert!(warned[0].as_str().unwrap().contains("dan"), "{warned:?}");
 }
@@ -480,8 +480,8 @@ fn news_waits_for_whoever_looks() {
     look(&mut bob);
     create(&mut alice, "trap", json!({ "text": "t" }));
     project.ok(&["do", "agent.heartbeat", "{}", "--as", "bob"]);
-    let told = look(&mut bob);
-    assert_eq!(told["result"]["changed_total"], 1, "{told}");
+    let shown = look(&mut bob);
+    assert_eq!(shown["result"]["changed_total"], 1, "{shown}");
     assert_eq!(look(&mut bob)["result"]["changed_total"], 0);
 }
 
@@ -495,12 +495,12 @@ fn work_that_is_removed_is_cancelled() {
                         "scope": "src/a", "allow_dirty": true });
     alice.done("bclaw_coordinate", asked);
     let gone = json!({ "entity": "assignment", "id": "asgn#1" });
-    let told = project.json(&["memory", "remove", "asgn#1", "--as", "alice"]);
-    assert_eq!((&told["archived"], &told["to"]), (&json!(false), &json!("cancelled")), "{told}");
+    let shown = project.json(&["memory", "remove", "asgn#1", "--as", "alice"]);
+    assert_eq!((&shown["archived"], &shown["to"]), (&json!(false), &json!("cancelled")), "{shown}");
     assert_eq!(bob.done("bclaw_get", gone)["item"]["status"], "cancelled");
     assert_eq!(get(&mut bob, "message", "msg#1")["status"], "closed");
-    let told = project.json(&["memory", "remove", "asgn#1", "--as", "alice"]);
-    assert_eq!(told["archived"], true, "now it is over");
+    let shown = project.json(&["memory", "remove", "asgn#1", "--as", "alice"]);
+    assert_eq!(shown["archived"], true, "now it is over");
 }
 
 /// A name in the environment does not lead anywhere either.

@@ -257,15 +257,16 @@ fn the_command_line_answers_as_hosts_do() {
     assert_eq!((ran.code, by_line), (Some(1), by_host));
     assert_eq!(project.run(&["memory", "find", "nope"]).code, Some(2));
     assert_eq!(project.run(&["memory", "get", "../x"]).code, Some(2));
-    let told = project.ok(&["memory", "find", "constraint"]).out;
-    assert!(told.starts_with("ID") && told.contains("gen/ is generated"), "{told}");
-    let told = project.ok(&["memory", "update", "pln#1", "--clear", "steps", "--as", "alice"]).out;
-    assert_eq!(told, "pln#1 is changed (version 2)\n");
-    let told = project.ok(&["memory", "transition", "pln#1", "dropped", "--as", "alice"]).out;
-    assert_eq!(told, "pln#1: open → cancelled\n");
+    let answer = project.ok(&["memory", "find", "constraint"]).out;
+    assert!(answer.starts_with("ID") && answer.contains("gen/ is generated"), "{answer}");
+    let answer =
+        project.ok(&["memory", "update", "pln#1", "--clear", "steps", "--as", "alice"]).out;
+    assert_eq!(answer, "pln#1 is changed (version 2)\n");
+    let answer = project.ok(&["memory", "transition", "pln#1", "dropped", "--as", "alice"]).out;
+    assert_eq!(answer, "pln#1: open → cancelled\n");
     project.ok(&["memory", "remove", "pln#1", "--as", "alice"]);
-    let told = project.ok(&["memory", "context", "execution"]).out;
-    assert!(told.contains("protocol") && told.contains("haid:"), "{told}");
+    let answer = project.ok(&["memory", "context", "execution"]).out;
+    assert!(answer.contains("protocol") && answer.contains("haid:"), "{answer}");
 }
 
 /// People remember too; what they write is said to be a person's.

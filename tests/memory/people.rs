@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 /// Runs as an agent and expects a failure whose words have these, and no names of other doors.
 #[track_caller]
-fn told_no(project: &Sandbox, args: &[&str], code: i32, words: &[&str]) -> Ran {
+fn refuses(project: &Sandbox, args: &[&str], code: i32, words: &[&str]) -> Ran {
     let ran = project.run(&[args, &["--as", "alice"]].concat());
     assert_eq!(ran.code, Some(code), "{args:?}: {ran:?}");
     for word in words {
@@ -50,10 +50,10 @@ fn mistakes_at_the_command_line_name_what_was_typed() {
         let args = [&["memory"], args].concat();
         let way_out = format!("`althing memory {} --help`", args[1]);
         let words = [words, &[&way_out]].concat();
-        told_no(&project, &args, 2, &words);
+        refuses(&project, &args, 2, &words);
     }
-    told_no(&project, &["ask", "what?", "--limit", "0"], 2, &["--limit must be", "`althing ask"]);
-    told_no(&project, &["remember", "", "--kind", "trap"], 2, &["TEXT", "`althing remember"]);
+    refuses(&project, &["ask", "what?", "--limit", "0"], 2, &["--limit must be", "`althing ask"]);
+    refuses(&project, &["remember", "", "--kind", "trap"], 2, &["TEXT", "`althing remember"]);
     // Hosts are told what their tools take.
     let mut host = agent(&project, "alice");
     let args = json!({ "intent": "assign", "task": "x" });
@@ -82,17 +82,17 @@ fn hints_can_be_typed() {
         (&["update", "pln#1", "--text", "x", "--expected-version", "9"], &["memory get pln#1`"]),
     ] {
         let args = [&["memory"], args].concat();
-        told_no(&project, &args, 1, words);
+        refuses(&project, &args, 1, words);
     }
     // A step that is not there says which are.
     project.ok(&["memory", "transition", "pln#1", "blocked", "--as", "alice"]);
     let args = ["memory", "transition", "pln#1", "done"];
-    told_no(&project, &args, 1, &["A-MEM-03", "Possible next states: in_progress, cancelled."]);
+    refuses(&project, &args, 1, &["A-MEM-03", "Possible next states: in_progress, cancelled."]);
     let args = json!({ "entity": "plan", "id": "pln#1", "to": "done" });
     let error = refused(&mut host, "bclaw_transition", args, "operation_error", &["blocked"]);
     assert_eq!(error["way_out"], "Possible next states: in_progress, cancelled.");
     project.ok(&["memory", "transition", "pln#1", "cancelled", "--as", "alice"]);
-    told_no(&project, &args_of("pln#1", "done"), 1, &["no step is possible"]);
+    refuses(&project, &args_of("pln#1", "done"), 1, &["no step is possible"]);
     let args = json!({ "entity": "trap", "id": "trp#7" });
     let error = refused(&mut host, "bclaw_get", args, "not_found", &["trp#7"]);
     assert_eq!(error["way_out"], "`bclaw_find {\"entity\":\"trap\"}` shows what there is.");
@@ -105,11 +105,11 @@ fn a_private_record_is_refused_like_a_missing_one() {
     let private = ["memory", "create", "trap", "mine", "--set", "visibility=private"];
     project.ok(&[&private[..], &["--as", "bob"]].concat());
     for rest in [&["update", "--text", "x"][..], &["transition", "resolved"], &["remove"]] {
-        let told = ["trp#1", "trp#2"].map(|id| {
+        let shown = ["trp#1", "trp#2"].map(|id| {
             let args = [&["memory", rest[0], id], &rest[1..]].concat();
-            told_no(&project, &args, 1, &[id]).err.replace(id, "trp#?")
+            refuses(&project, &args, 1, &[id]).err.replace(id, "trp#?")
         });
-        assert_eq!(told[0], told[1]);
+        assert_eq!(shown[0], shown[1]);
     }
 }
 
@@ -122,13 +122,13 @@ fn a_conflict_says_who_holds_it_and_for_how_long() {
     let project = Sandbox::new();
     project.ok(&["memory", "work", "execute", "--scope", "src", "--as", "bob"]);
     let args = ["memory", "create", "claim", "mine", "--set", "scope=src/a"];
-    told_no(&project, &args, 3, &["bob holds src, which ends in 4 h", "Wait until then"]);
+    refuses(&project, &args, 3, &["bob holds src, which ends in 4 h", "Wait until then"]);
     let work = project.run(&["memory", "work", "execute", "--scope", "src/a", "--as", "alice"]);
     assert_eq!(work.code, Some(3));
     assert!(work.out.contains("bob holds src, which ends in 4 h"), "{work:?}");
     project.ok(&["memory", "work", "consult", "--as", "carol"]);
     let lane = ["memory", "coordinate", "assign", "x", "--to", "carol", "--scope", "src/b"];
-    told_no(&project, &[&lane[..], &["--allow-dirty"]].concat(), 3, &["bob", "ends in 4 h"]);
+    refuses(&project, &[&lane[..], &["--allow-dirty"]].concat(), 3, &["bob", "ends in 4 h"]);
     let mut host = agent(&project, "alice");
     let data = json!({ "entity": "claim", "data": { "scope": "src/a" } });
     let error =
@@ -137,7 +137,7 @@ fn a_conflict_says_who_holds_it_and_for_how_long() {
     // Lanes that meet each other have nobody to wait for.
     let lanes = ["memory", "coordinate", "assign", "x", "--lane-scope", "bob=docs"];
     let both = [&lanes[..], &["--lane-scope", "carol=docs/a", "--allow-dirty"]].concat();
-    told_no(&project, &both, 3, &["docs", "--lane-scope AGENT=PATHS"]);
+    refuses(&project, &both, 3, &["docs", "--lane-scope AGENT=PATHS"]);
 }
 
 #[test]
@@ -147,7 +147,7 @@ fn an_agent_with_a_haid_goes_by_it_in_refusals() {
     cursor.introduce("Cursor", "2025-11-25");
     cursor.done("bclaw_work", json!({ "intent": "execute", "scope": "src" }));
     let args = ["memory", "create", "claim", "mine", "--set", "scope=src/a"];
-    let ran = told_no(&project, &args, 3, &["/cursor holds src, which ends"]);
+    let ran = refuses(&project, &args, 3, &["/cursor holds src, which ends"]);
     assert!(!ran.err.contains("+cursor"), "{}", ran.err);
     let error = project.run(&["memory", "transition", "clm#1", "released", "--as", "alice"]);
     assert_eq!(error.code, Some(1), "{error:?}");
@@ -166,16 +166,16 @@ fn lists_that_are_cut_say_how_much_there_is() {
     for n in 0..7 {
         create(&mut bob, "message", json!({ "text": format!("note {n}"), "to": "alice" }));
     }
-    let told = project.ok(&["memory", "work", "consult", "--as", "alice"]).out;
-    assert!(told.contains("\nPlans (5 of 23)\n"), "{told}");
-    assert!(told.contains("\n`althing memory find plan` shows all\n"), "{told}");
-    assert!(told.contains("\nMessages for you (5 of 7)\n"), "{told}");
-    assert!(told.contains("\n`althing memory find message --to me` shows all\n"), "{told}");
-    assert!(told.contains("FROM") && told.contains("bob"), "{told}");
-    let told = project.ok(&["memory", "work", "consult", "--full", "--as", "alice"]).out;
-    assert!(told.contains("\nPlans\n") && told.contains("\nMessages for you\n"), "{told}");
+    let shown = project.ok(&["memory", "work", "consult", "--as", "alice"]).out;
+    assert!(shown.contains("\nPlans (5 of 23)\n"), "{shown}");
+    assert!(shown.contains("\n`althing memory find plan` shows all\n"), "{shown}");
+    assert!(shown.contains("\nMessages for you (5 of 7)\n"), "{shown}");
+    assert!(shown.contains("\n`althing memory find message --to me` shows all\n"), "{shown}");
+    assert!(shown.contains("FROM") && shown.contains("bob"), "{shown}");
+    let shown = project.ok(&["memory", "work", "consult", "--full", "--as", "alice"]).out;
+    assert!(shown.contains("\nPlans\n") && shown.contains("\nMessages for you\n"), "{shown}");
     for n in 0..23 {
-        assert!(told.contains(&format!("plan {n}\u{20}")), "plan {n} in {told}");
+        assert!(shown.contains(&format!("plan {n}\u{20}")), "plan {n} in {shown}");
     }
     let found = project.ok(&["memory", "find", "message", "--to", "me", "--as", "alice"]).out;
     assert!(found.lines().next().unwrap().contains("FROM") && found.contains("bob"), "{found}");
@@ -197,24 +197,24 @@ fn news_is_told_once() {
     let project = Sandbox::new();
     let mut bob = agent(&project, "bob");
     create(&mut bob, "trap", json!({ "text": "old" }));
-    let (told, work) = news(&project, "consult");
-    assert_eq!((told.as_slice(), &work["first_visit"]), (&[][..], &json!(true)), "{work}");
+    let (shown, work) = news(&project, "consult");
+    assert_eq!((shown.as_slice(), &work["first_visit"]), (&[][..], &json!(true)), "{work}");
     let first = project.ok(&["memory", "work", "consult", "--as", "carol"]).out;
     assert!(first.contains("first visit") && !first.contains("New since"), "{first}");
-    let (told, work) = news(&project, "consult");
-    assert_eq!((told.as_slice(), &work["first_visit"]), (&[][..], &json!(false)), "{work}");
+    let (shown, work) = news(&project, "consult");
+    assert_eq!((shown.as_slice(), &work["first_visit"]), (&[][..], &json!(false)), "{work}");
     create(&mut bob, "trap", json!({ "text": "new" }));
     // Alice's own changes hide no news from her, and are no news to her.
     project.ok(&["memory", "create", "plan", "hers", "--as", "alice"]);
-    let told = project.ok(&["memory", "work", "consult", "--as", "alice"]).out;
-    let section = told.split("New since you last looked").nth(1).unwrap();
-    assert!(section.contains("trp#2") && !section.contains("pln#1"), "{told}");
+    let shown = project.ok(&["memory", "work", "consult", "--as", "alice"]).out;
+    let section = shown.split("New since you last looked").nth(1).unwrap();
+    assert!(section.contains("trp#2") && !section.contains("pln#1"), "{shown}");
     assert_eq!(news(&project, "consult").0, [""; 0], "told once");
-    let told = project.ok(&["memory", "work", "consult", "--as", "alice"]).out;
-    assert!(!told.contains("New since"), "{told}");
+    let shown = project.ok(&["memory", "work", "consult", "--as", "alice"]).out;
+    assert!(!shown.contains("New since"), "{shown}");
     create(&mut bob, "trap", json!({ "text": "newer" }));
-    let (told, work) = news(&project, "consult");
-    assert_eq!(told, ["trp#3"]);
+    let (shown, work) = news(&project, "consult");
+    assert_eq!(shown, ["trp#3"]);
     let since = work["news_since"].to_string();
     let delta = project.json(&["memory", "context", "delta", "--since", &since]);
     assert_eq!(delta["changed_items"].as_array().unwrap().len(), 1, "{delta}");
@@ -230,16 +230,16 @@ fn one_thing_is_shown_in_lines_and_tables() {
     project.ok(&["memory", "create", "plan", "one", "--set", steps, "--as", "alice"]);
     let done = project.ok(&["memory", "complete-step", "pln#1", "stp_1", "--as", "alice"]).out;
     assert_eq!(done, "1 of 2 steps of pln#1 done\n");
-    let told = project.ok(&["memory", "get", "pln#1"]).out;
-    assert!(!told.contains('{') && !told.contains('['), "{told}");
-    assert!(told.contains("STEP") && told.contains("read it"), "{told}");
-    assert!(told.contains("provenance.kind"), "{told}");
+    let shown = project.ok(&["memory", "get", "pln#1"]).out;
+    assert!(!shown.contains('{') && !shown.contains('['), "{shown}");
+    assert!(shown.contains("STEP") && shown.contains("read it"), "{shown}");
+    assert!(shown.contains("provenance.kind"), "{shown}");
     for (plan, step, words) in [
         ("pln#1", "stp_9", &["pln#1 has no step", "stp_2 (write it)", "memory get pln#1`"][..]),
         ("pln#2", "stp_1", &["pln#2 has no steps", "`althing memory update`", "--set steps="]),
     ] {
         project.run(&["memory", "create", "plan", "two", "--as", "alice"]);
-        told_no(&project, &["memory", "complete-step", plan, step], 1, words);
+        refuses(&project, &["memory", "complete-step", plan, step], 1, words);
     }
 }
 
@@ -280,8 +280,8 @@ fn piped_output_is_not_cut() {
     let long = "word ".repeat(40);
     project.ok(&["memory", "create", "trap", &long, "--as", "alice"]);
     for args in [&["memory", "find", "trap"][..], &["ask", "word"]] {
-        let told = project.ok(args).out;
-        assert!(told.contains(long.trim()) && !told.contains('…'), "{told}");
+        let shown = project.ok(args).out;
+        assert!(shown.contains(long.trim()) && !shown.contains('…'), "{shown}");
     }
 }
 
@@ -314,6 +314,6 @@ fn other_words_for_kinds_and_states_are_understood() {
     assert!(
         project.ok(&["memory", "find", "plans", "--status", "in-progress"]).out.contains("pln#1")
     );
-    told_no(&project, &["memory", "find", "note"], 2, &["constraint, decision, trap, plan"]);
-    told_no(&project, &["memory", "transition", "pln#1", "gone"], 2, &["open, in_progress"]);
+    refuses(&project, &["memory", "find", "note"], 2, &["constraint, decision, trap, plan"]);
+    refuses(&project, &["memory", "transition", "pln#1", "gone"], 2, &["open, in_progress"]);
 }

@@ -122,8 +122,8 @@ fn only_its_author_or_a_person_says_who_sees_a_trap() {
     alice.done("bclaw_update", seen("private"));
     refused(&mut bob, "bclaw_update", seen("shared"), "not_found", &[]);
     let shared = json!({ "id": id, "fields": { "visibility": "shared" } }).to_string();
-    let told = project.as_user("ada", &["do", "memory.update", &shared]);
-    assert_eq!(told.code, Some(0), "{told:?}");
+    let output = project.as_user("ada", &["do", "memory.update", &shared]);
+    assert_eq!(output.code, Some(0), "{output:?}");
     assert_eq!(get(&mut bob, "trap", &id)["visibility"], "shared");
     project.ok(&["trail", "verify", "--signatures"]);
 }
@@ -230,9 +230,9 @@ fn nobody_reads_as_an_agent_without_its_key() {
         ("bclaw_context", json!({ "kind": "memory" })),
     ] {
         let before = failures();
-        let (told, error) = host.failed(tool, args);
+        let (output, error) = host.failed(tool, args);
         assert_eq!(error["rule"], "A-ID-01", "{error}");
-        assert!(!told.to_string().contains("lies"), "{told}");
+        assert!(!output.to_string().contains("lies"), "{output}");
         assert!(failures() > before, "{tool}");
     }
 }

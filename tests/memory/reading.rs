@@ -21,10 +21,10 @@ const VERBS: [&str; 7] = [
 fn the_server_says_what_it_speaks_and_offers_seven_verbs() {
     let project = Sandbox::new();
     let mut host = Host::silent(&project, &["--dialect", "memory"]);
-    let told = host.introduce("cursor", "2025-11-25")["result"].clone();
-    assert_eq!(told["capabilities"]["experimental"]["brainclaw"]["protocol"], "0.1", "{told}");
-    assert_eq!(told["serverInfo"]["name"], "althing-memory");
-    assert!(told["instructions"].as_str().unwrap().contains("protocol 0.1"), "{told}");
+    let output = host.introduce("cursor", "2025-11-25")["result"].clone();
+    assert_eq!(output["capabilities"]["experimental"]["brainclaw"]["protocol"], "0.1", "{output}");
+    assert_eq!(output["serverInfo"]["name"], "althing-memory");
+    assert!(output["instructions"].as_str().unwrap().contains("protocol 0.1"), "{output}");
     let listed = host.ask("tools/list", json!({}))["result"]["tools"].clone();
     let listed = listed.as_array().unwrap();
     let seven: Vec<Value> = listed.iter().take(7).cloned().collect();
@@ -276,8 +276,8 @@ fn records_about_a_path_come_first() {
     assert_eq!(answer["selected"].as_array().unwrap().len(), 5);
     let asked = json!({ "kind": "memory", "query": "which lexer?" });
     assert_eq!(host.done("bclaw_context", asked)["selected"][0]["id"], tied);
-    let told = project.ok(&["ask", "what about the lexer?"]).out;
-    assert!(told.contains("mind the lexer") && !told.contains("unrelated"), "{told}");
+    let output = project.ok(&["ask", "what about the lexer?"]).out;
+    assert!(output.contains("mind the lexer") && !output.contains("unrelated"), "{output}");
 }
 
 /// Case 13. Case 14.
@@ -345,8 +345,8 @@ fn a_delta_lists_changes_since_a_moment() {
         assert_eq!(answer["source"], "unknown_session");
         assert!(answer["warnings"][0].as_str().unwrap().contains(unknown), "{answer}");
         assert_eq!(answer["changed_items"].as_array().unwrap().len(), 2);
-        let told = project.ok(&["memory", "context", "delta", "--since", unknown]);
-        assert!(told.out.contains(&format!("session {unknown} is not known")), "{told:?}");
+        let output = project.ok(&["memory", "context", "delta", "--since", unknown]);
+        assert!(output.out.contains(&format!("session {unknown} is not known")), "{output:?}");
     }
     for (ago, count) in [("1h", 2), ("30m", 2), ("1d", 2), ("0s", 0)] {
         let answer = delta(&mut host, ago.into());
@@ -559,8 +559,8 @@ fn a_running_host_recalls_what_is_there_now() {
         for extra in [json!({}), json!({ "includePending": true }), json!({ "matching": true })] {
             let mut asked = asked.clone();
             asked.as_object_mut().unwrap().extend(extra.as_object().unwrap().clone());
-            let told = old.done("bclaw_context", asked.clone())["selected"].clone();
-            assert_eq!(told, new.done("bclaw_context", asked)["selected"], "{why}");
+            let output = old.done("bclaw_context", asked.clone())["selected"].clone();
+            assert_eq!(output, new.done("bclaw_context", asked)["selected"], "{why}");
         }
         let waiting = |host: &mut Host| {
             let work = host.done("bclaw_work", json!({ "intent": "consult" }));

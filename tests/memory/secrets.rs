@@ -7,7 +7,7 @@ use crate::support::Sandbox;
 use serde_json::{Value, json};
 
 const KEY: &str = "AKIAIOSFODNN7EXAMPLE";
-const TOLD: &str = "[AWS access key, 20 characters]";
+const MASKED: &str = "[AWS access key, 20 characters]";
 
 /// No part of the key stands in a text, however short.
 #[track_caller]
@@ -28,8 +28,8 @@ fn a_refusal_tells_what_was_found_and_nothing_of_it() {
     let project = Sandbox::new();
     let mut host = agent(&project, "alice");
     let trap = |text: &str| json!({ "entity": "trap", "data": { "text": text } });
-    let error = refused(&mut host, "bclaw_create", trap(KEY), "validation_error", &[TOLD]);
-    assert_eq!(error["details"]["findings"][0]["excerpt"], TOLD);
+    let error = refused(&mut host, "bclaw_create", trap(KEY), "validation_error", &[MASKED]);
+    assert_eq!(error["details"]["findings"][0]["excerpt"], MASKED);
     tells_nothing(&error.to_string());
     for text in [
         "the password is Tr0ub4dor&3",
@@ -72,29 +72,29 @@ fn nothing_that_is_stored_goes_unread() {
         args.as_object_mut().unwrap().extend(rest.as_object().unwrap().clone());
         ("bclaw_transition", args)
     };
-    let said = format!("because of {KEY}");
+    let words = format!("because of {KEY}");
     for (tool, args) in [
         create("trap", json!({ "text": "t", "tags": ["ok", KEY] })),
         create("trap", json!({ "text": "t", "tags": format!("ok,{KEY}") })),
         create("trap", json!({ "text": "t", "related_paths": [format!("src/{KEY}/a.rs")] })),
-        create("plan", json!({ "text": "t", "steps": [{ "text": said }] })),
+        create("plan", json!({ "text": "t", "steps": [{ "text": words }] })),
         create("plan", json!({ "text": "t", "assignee": KEY })),
-        create("message", json!({ "text": said, "to": "alice" })),
-        create("handoff", json!({ "text": "t", "contract": { "pre_conditions": [said] } })),
-        create("claim", json!({ "scope": "src", "text": said })),
-        progress(json!({ "reason": said })),
+        create("message", json!({ "text": words, "to": "alice" })),
+        create("handoff", json!({ "text": "t", "contract": { "pre_conditions": [words] } })),
+        create("claim", json!({ "scope": "src", "text": words })),
+        progress(json!({ "reason": words })),
         (
             "bclaw_transition",
-            json!({ "entity": "claim", "id": claim, "to": "released", "reason": said }),
+            json!({ "entity": "claim", "id": claim, "to": "released", "reason": words }),
         ),
-        progress(json!({ "artifacts": [{ "type": "note", "ref": "x", "description": said }] })),
+        progress(json!({ "artifacts": [{ "type": "note", "ref": "x", "description": words }] })),
         (
             "bclaw_coordinate",
-            json!({ "intent": "consult", "task": said, "targetAgents": ["alice"] }),
+            json!({ "intent": "consult", "task": words, "targetAgents": ["alice"] }),
         ),
         (
             "bclaw_loop",
-            json!({ "intent": "open", "kind": "review", "task": said, "allow_orphan": true }),
+            json!({ "intent": "open", "kind": "review", "task": words, "allow_orphan": true }),
         ),
     ] {
         is_refused(&mut host, tool, args);
@@ -114,14 +114,14 @@ fn nothing_that_is_stored_goes_unread() {
     let error = refused(&mut host, tool, args, "validation_error", &["'password'"]);
     assert!(!error.to_string().contains("x7Kq92"), "{error}");
     for args in [
-        &["claim", "src", "--purpose", &said][..],
-        &["claim", "src", "--task", &said],
+        &["claim", "src", "--purpose", &words][..],
+        &["claim", "src", "--task", &words],
         &["claim", &format!("src/{KEY}")],
-        &["do", "lease.open", &json!({ "surfaces": ["src"], "purpose": said }).to_string()],
+        &["do", "lease.open", &json!({ "surfaces": ["src"], "purpose": words }).to_string()],
         &["do", "work.begin", &json!({ "claim": { "surfaces": [KEY] } }).to_string()],
-        &["do", "memory.progress", &json!({ "id": id, "text": said }).to_string()],
-        &["remember", &said],
-        &["memory", "transition", &id, "blocked", "--reason", &said],
+        &["do", "memory.progress", &json!({ "id": id, "text": words }).to_string()],
+        &["remember", &words],
+        &["memory", "transition", &id, "blocked", "--reason", &words],
     ] {
         let ran = project.run(&[args, &["--as", "alice", "--json"]].concat());
         assert_eq!(ran.code, Some(1), "{args:?}: {ran:?}");
@@ -136,7 +136,7 @@ fn nothing_that_is_stored_goes_unread() {
         let ran = project.run(&["do", "memory.create", &args, "--as", "alice", "--json"]);
         assert_eq!(ran.code, Some(2), "{args:?}: {ran:?}");
         tells_nothing(&format!("{}{}", ran.out, ran.err));
-        assert!(ran.out.contains(TOLD), "{args:?}: {ran:?}");
+        assert!(ran.out.contains(MASKED), "{args:?}: {ran:?}");
     }
     // Who writes is written down as well.
     let mut named = agent(&project, KEY);
@@ -149,8 +149,8 @@ fn nothing_that_is_stored_goes_unread() {
     }
     assert!(project.entries().iter().all(|entry| !entry.to_string().contains(KEY)));
     project.write("althing.toml", "[memory]\nsecrets = \"warn\"\n");
-    let ran = project.ok(&["claim", "docs", "--purpose", &said, "--as", "alice"]);
-    assert!(ran.err.contains(TOLD) && !ran.err.contains(KEY), "{ran:?}");
+    let ran = project.ok(&["claim", "docs", "--purpose", &words, "--as", "alice"]);
+    assert!(ran.err.contains(MASKED) && !ran.err.contains(KEY), "{ran:?}");
 }
 
 /// Errors about unknown names repeat no secret that was given by mistake, in any mode and by any verb.
@@ -174,9 +174,9 @@ fn unknown_names_are_repeated_with_care() {
         ] {
             let (text, error) = host.failed(tool, args);
             assert_eq!(error["kind"], "validation_error", "{error}");
-            for told in [text.to_string(), error.to_string()] {
-                assert!(!told.contains(odd), "{tool}: {told}");
-                assert!(told.contains("characters]"), "{tool}: {told}");
+            for shown in [text.to_string(), error.to_string()] {
+                assert!(!shown.contains(odd), "{tool}: {shown}");
+                assert!(shown.contains("characters]"), "{tool}: {shown}");
             }
         }
     }

@@ -84,7 +84,7 @@ const TABLE: &[(&str, Steps)] = &[
 ];
 
 /// The shortest way from where a record begins to each state.
-fn ways(steps: Steps) -> BTreeMap<&'static str, Vec<&'static str>> {
+fn transitions(steps: Steps) -> BTreeMap<&'static str, Vec<&'static str>> {
     let first = steps[0].0;
     let mut known = BTreeMap::from([(first, Vec::new())]);
     let mut queue = VecDeque::from([first]);
@@ -112,14 +112,14 @@ fn step(kind: &str, id: &str, to: &str) -> Value {
 }
 
 /// A new record that was led to a state. An assignment may begin as created, where nothing leads.
-fn led(host: &mut Host, kind: &str, state: &str, way: Option<&Vec<&str>>) -> String {
+fn led(host: &mut Host, kind: &str, state: &str, transition: Option<&Vec<&str>>) -> String {
     let own = Kind::ALL.iter().find(|own| own.as_str() == kind).unwrap();
     let mut data = least(*own);
-    if way.is_none() {
+    if transition.is_none() {
         data["status"] = state.into();
     }
     let id = create(host, kind, data);
-    for to in way.into_iter().flatten() {
+    for to in transition.into_iter().flatten() {
         host.done("bclaw_transition", step(kind, &id, to));
     }
     id
@@ -141,16 +141,16 @@ fn records_take_the_steps_of_the_table_and_no_others() {
     assert_eq!(stored.len(), TABLE.len());
     for (kind, steps) in TABLE {
         assert!(stored.contains(kind), "{kind}");
-        let ways = ways(steps);
+        let transitions = transitions(steps);
         for (from, allowed) in *steps {
             let allowed: Vec<&str> = allowed.split(' ').filter(|to| !to.is_empty()).collect();
-            let way = ways.get(from);
-            let id = led(&mut host, kind, from, way);
+            let transition = transitions.get(from);
+            let id = led(&mut host, kind, from, transition);
             let before = get(&mut host, kind, &id);
             assert_eq!(before["status"], *from, "{before}");
             for (to, _) in steps.iter().filter(|(to, _)| !allowed.contains(to)) {
                 if *kind == "assignment" && to == from {
-                    // Saying it again is a sign of life, and no step.
+                    // SignalContent it again is a sign of life, and no step.
                     let same = json!({ "entity": kind, "id": id, "to": to });
                     let same = host.done("bclaw_transition", same);
                     assert_eq!((&same["from"], &same["to"]), (&json!(from), &json!(to)));
@@ -161,14 +161,14 @@ fn records_take_the_steps_of_the_table_and_no_others() {
                 assert_eq!(error["kind"], "operation_error", "{kind} {from} {to}: {error}");
                 let message = error["message"].as_str().unwrap();
                 assert!(message.contains(from) && message.contains(to), "{message}");
-                let told: Vec<&str> = error["details"]["allowed"]
+                let shown: Vec<&str> = error["details"]["allowed"]
                     .as_array()
                     .into_iter()
                     .flatten()
                     .filter_map(Value::as_str)
                     .collect();
-                assert_eq!(told.len(), allowed.len(), "{kind} {from}: {error}");
-                assert!(told.iter().all(|to| allowed.contains(to)), "{kind} {from}: {error}");
+                assert_eq!(shown.len(), allowed.len(), "{kind} {from}: {error}");
+                assert!(shown.iter().all(|to| allowed.contains(to)), "{kind} {from}: {error}");
             }
             let mut after = get(&mut host, kind, &id);
             if let Some(heard) = before.get("last_heartbeat_at") {
@@ -176,7 +176,7 @@ fn records_take_the_steps_of_the_table_and_no_others() {
             }
             assert_eq!(after, before, "{kind} {from}");
             for to in &allowed {
-                let id = led(&mut host, kind, from, way);
+                let id = led(&mut host, kind, from, transition);
                 let moved = host.done("bclaw_transition", step(kind, &id, to));
                 assert_eq!(moved["from"], *from, "{kind} {to}: {moved}");
                 assert_eq!(

@@ -40,8 +40,8 @@ fn options_that_settle_nothing_are_named() {
         let args: Vec<&str> = ["memory"].into_iter().chain(typed.split(' ')).collect();
         let ran = project.run(&[&args[..], &["--as", "alice"]].concat());
         assert_eq!(ran.code, Some(0), "{typed}: {ran:?}");
-        let told = format!("{}{}", ran.out, ran.err);
-        assert!(told.contains(&format!("ignored: {words}")), "{typed}: {told}");
+        let prints = format!("{}{}", ran.out, ran.err);
+        assert!(prints.contains(&format!("ignored: {words}")), "{typed}: {prints}");
     }
     // Options that have an effect are not warned about.
     for typed in ["context memory --path src --query x --max-items 2", "work execute --ttl 2h"] {
@@ -55,7 +55,7 @@ fn options_that_settle_nothing_are_named() {
 fn hosts_are_told_of_arguments_that_settle_nothing() {
     let project = shared();
     let mut host = agent(&project, "alice");
-    for (tool, args, told) in [
+    for (tool, args, prints) in [
         ("bclaw_context", json!({ "kind": "board", "maxItems": 1 }), "'maxItems' means"),
         ("bclaw_work", json!({ "intent": "resume", "ttl": "3h" }), "'ttl' means"),
         (
@@ -73,8 +73,8 @@ fn hosts_are_told_of_arguments_that_settle_nothing() {
     ] {
         let answer = host.done(tool, args.clone());
         let warnings = answer["warnings"].as_array().cloned().unwrap_or_default();
-        let told = |own: &Value| own.as_str().is_some_and(|own| own.contains(told));
-        assert!(warnings.iter().any(told), "{tool} {args}: {answer}");
+        let prints = |own: &Value| own.as_str().is_some_and(|own| own.contains(prints));
+        assert!(warnings.iter().any(prints), "{tool} {args}: {answer}");
     }
     // A switch that is off asks for nothing.
     let args = json!({ "intent": "consult", "advisory": false });
@@ -85,7 +85,7 @@ fn hosts_are_told_of_arguments_that_settle_nothing() {
 
 /// Runs and expects a failure whose words have these and lack those.
 #[track_caller]
-fn told(project: &Sandbox, args: &[&str], words: &[&str], lacks: &[&str]) {
+fn prints(project: &Sandbox, args: &[&str], words: &[&str], lacks: &[&str]) {
     let ran = project.run(&[args, &["--as", "alice"]].concat());
     assert!(matches!(ran.code, Some(1 | 2)), "{args:?}: {ran:?}");
     for word in words {
@@ -110,7 +110,7 @@ fn ids_and_options_in_messages_can_be_typed() {
         (&["loop", "get", "foo"], "no id of a loop; write lop#42"),
         (&["get", "foo"], "not the id of a record; write one such as pln#42"),
     ] {
-        told(&project, &[&["memory"], args].concat(), &[words], twice);
+        prints(&project, &[&["memory"], args].concat(), &[words], twice);
     }
     let serde =
         &["unknown variant", "invalid type", "expected", "auto_generated", "--tag, --tag"][..];
@@ -125,15 +125,15 @@ fn ids_and_options_in_messages_can_be_typed() {
         (&["work", "consult", "--session", "ws_nope"], "Leave out --session"),
         (&["create", "plan", "x", "--set", "nope=1"], "only text, tags"),
     ] {
-        told(&project, &[&["memory"], args].concat(), &[words], serde);
+        prints(&project, &[&["memory"], args].concat(), &[words], serde);
     }
     for kind in ["claim", "candidate", "assignment", "message", "sequence", "loop"] {
         let way = format!("`althing memory create {kind}` makes one");
         let offered = "--kind is one of constraint, decision, trap, plan, handoff;";
-        told(&project, &["remember", "x", "--kind", kind], &[offered, &way], &["entity"]);
+        prints(&project, &["remember", "x", "--kind", kind], &[offered, &way], &["entity"]);
     }
     let words = ["--kind is one of", "not \"pln\"", "`althing remember --help`"];
-    told(&project, &["remember", "x", "--kind", "pln"], &words, &["entity", "memory create"]);
+    prints(&project, &["remember", "x", "--kind", "pln"], &words, &["entity", "memory create"]);
     for kind in ["constraint", "decision", "trap", "plan", "handoff"] {
         project.ok(&["remember", "x", "--kind", kind, "--as", "alice"]);
     }
@@ -145,7 +145,7 @@ fn work_of_another_says_whose_it_is_and_how_to_ask() {
     project.ok(&["memory", "coordinate", "assign", "Do it.", "--to", "bob", "--as", "alice"]);
     let args = ["memory", "transition", "asgn#1", "completed"];
     let words = ["A-MEM-06", "its agent is bob", "`althing memory get asgn#1`", "--to bob`"];
-    told(&project, &args, &words, &["forced", "abort_any"]);
+    prints(&project, &args, &words, &["forced", "abort_any"]);
     let ask = ["memory", "coordinate", "consult", "TEXT", "--to", "bob", "--as", "alice"];
     project.ok(&ask);
     let mut host = agent(&project, "alice");
@@ -169,11 +169,11 @@ fn one_spelling_is_shown_and_both_are_taken() {
     let open = ["memory", "loop", "open", "--kind", "review", "--task", "t", "--allow-orphan"];
     project.ok(&[&open[..], &["--agent", "alice", "--as", "alice"]].concat());
     let turn = ["memory", "loop", "complete-turn", "lop#1"];
-    told(&project, &turn, &["`althing memory loop` complete-turn requires --slot"], &["turn_"]);
+    prints(&project, &turn, &["`althing memory loop` complete-turn requires --slot"], &["turn_"]);
     let turn =
         [&turn[..], &["--slot", "slot_1", "--expected-version", "1", "--as", "alice"]].concat();
-    let told = project.ok(&turn);
-    assert!(told.out.starts_with("complete-turn: ok"), "{}", told.out);
+    let prints = project.ok(&turn);
+    assert!(prints.out.starts_with("complete-turn: ok"), "{}", prints.out);
     for command in ["update", "transition", "loop"] {
         let help = project.ok(&["memory", command, "--help"]).out;
         assert!(
@@ -232,6 +232,6 @@ fn errors_repeat_no_secret() {
         &["remember", "x", "--kind", key],
         &["do", "memory.create", &cut],
     ] {
-        told(&project, args, &["AWS access key"], &[key]);
+        prints(&project, args, &["AWS access key"], &[key]);
     }
 }

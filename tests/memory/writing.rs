@@ -70,8 +70,8 @@ fn an_author_is_always_somebody() {
     project.ok(&["remember", "by hand", "--kind", "trap"]);
     project.ok(&["remember", "by an agent", "--kind", "trap", "--as", "alice"]);
     project.login("ada");
-    let told = project.as_user("ada", &["remember", "by a person", "--kind", "trap"]);
-    assert_eq!(told.code, Some(0), "{told:?}");
+    let shown = project.as_user("ada", &["remember", "by a person", "--kind", "trap"]);
+    assert_eq!(shown.code, Some(0), "{shown:?}");
     let found = named.done("bclaw_find", json!({ "entity": "trap" }));
     let authors: Vec<&str> = found["items"]
         .as_array()
@@ -152,21 +152,21 @@ fn secrets_are_not_remembered() {
     let patch = json!({ "entity": "trap", "id": "trp#1", "patch": { "text": key } });
     refused(&mut host, "bclaw_update", patch, "validation_error", &["'text'"]);
     let claim = create(&mut host, "claim", json!({ "scope": "docs" }));
-    let said = format!("because of {key}");
+    let output = format!("because of {key}");
     for (tool, field, args) in [
-        ("bclaw_work", "'task'", json!({ "intent": "execute", "scope": "src", "task": said })),
+        ("bclaw_work", "'task'", json!({ "intent": "execute", "scope": "src", "task": output })),
         (
             "bclaw_transition",
             "'reason'",
-            json!({ "entity": "trap", "id": "trp#1", "to": "resolved", "reason": said }),
+            json!({ "entity": "trap", "id": "trp#1", "to": "resolved", "reason": output }),
         ),
         (
             "bclaw_transition",
             "'reason'",
-            json!({ "entity": "claim", "id": claim, "to": "released", "reason": said,
+            json!({ "entity": "claim", "id": claim, "to": "released", "reason": output,
                     "coordinator_override": true }),
         ),
-        ("bclaw_remove", "'reason'", json!({ "entity": "trap", "id": "trp#1", "reason": said })),
+        ("bclaw_remove", "'reason'", json!({ "entity": "trap", "id": "trp#1", "reason": output })),
     ] {
         let error = refused(&mut host, tool, args, "validation_error", &[field]);
         assert!(!error.to_string().contains(key), "{error}");

@@ -101,8 +101,8 @@ fn lanes_that_would_collide_are_named_before_anything_starts() {
     let (reason, data) =
         (&error["details"]["skipped"][0]["reason"], &error["details"]["skipped"][0]["data"]);
     assert_eq!((&data["holder"], &data["offered_to"]), (&json!("alice"), &json!("bob")));
-    let told = reason.as_str().unwrap();
-    assert!(told.contains("offered to bob and held by alice until it is accepted"), "{told}");
+    let shown = reason.as_str().unwrap();
+    assert!(shown.contains("offered to bob and held by alice until it is accepted"), "{shown}");
 }
 
 #[test]
@@ -343,15 +343,15 @@ fn work_without_a_path_waits_for_a_clean_tree() {
     let commit = team.git(&["rev-parse", "HEAD"]);
     let lane = &done["result"]["delivery_plan"][0];
     for id in ["assignment_id", "message_id"] {
-        let told = team.get(lane[id].as_str().unwrap())["text"].as_str().unwrap().to_owned();
-        assert!(told.starts_with("Do it.") && told.contains(&commit), "{told}");
+        let shown = team.get(lane[id].as_str().unwrap())["text"].as_str().unwrap().to_owned();
+        assert!(shown.starts_with("Do it.") && shown.contains(&commit), "{shown}");
     }
-    let told = |done: &Value, id: &str| {
+    let shown = |done: &Value, id: &str| {
         let id = done["result"]["delivery_plan"][0][id].as_str().unwrap().to_owned();
         team.get(&id)["text"].as_str().unwrap().contains(&commit)
     };
     let review = ["coordinate", "review", "Look at it.", "--to", "bob", "--ref", "HEAD"];
-    assert!(told(&team.memory("alice", &review), "message_id"));
+    assert!(shown(&team.memory("alice", &review), "message_id"));
     team.act("carol", "agent.register", json!({}));
     // The work stays what it is, with what it starts from.
     let reroute = |more: &[&'static str]| {
@@ -359,7 +359,7 @@ fn work_without_a_path_waits_for_a_clean_tree() {
     };
     let (_, error) = team.refused("alice", &reroute(&["--ref", "HEAD"]));
     assert!(error["message"].as_str().unwrap().contains("leave out --ref"), "{error}");
-    assert!(told(&team.memory("alice", &reroute(&["--allow-dirty"])), "message_id"));
+    assert!(shown(&team.memory("alice", &reroute(&["--allow-dirty"])), "message_id"));
     team.git(&["add", "."]);
     team.git(&["commit", "--quiet", "-m", "Second"]);
     team.memory("alice", &["coordinate", "assign", "And that.", "--to", "bob"]);
@@ -390,6 +390,6 @@ fn nobody_is_given_work_on_a_plan_that_is_over() {
     let args = [&assign[..], &["--plan", &plan, "--allow-dirty"]].concat();
     let (_, error) = team.refused("alice", &args);
     assert_eq!(error["details"]["code"], "plan_is_over", "{error}");
-    let told = team.memory("alice", &["work", "execute", "--scope", "src/a", "--plan", &plan]);
-    assert_eq!(told["warning_details"][0]["code"], "plan_is_over", "{told}");
+    let shown = team.memory("alice", &["work", "execute", "--scope", "src/a", "--plan", &plan]);
+    assert_eq!(shown["warning_details"][0]["code"], "plan_is_over", "{shown}");
 }

@@ -101,9 +101,9 @@ fn the_answer_about_a_long_sequence_is_short() {
     }
     let create = json!({ "kind": "sequence", "text": "All", "fields": { "items": items } });
     team.act("alice", "memory.create", create);
-    let told = host.done("bclaw_dispatch", json!({ "intent": "execute", "dryRun": true }));
-    assert!(told.to_string().len() <= 40_000, "{}", told.to_string().len());
-    assert_eq!(text(&told["result"]["ready"][0], "why"), "ready to be offered");
+    let shown = host.done("bclaw_dispatch", json!({ "intent": "execute", "dryRun": true }));
+    assert!(shown.to_string().len() <= 40_000, "{}", shown.to_string().len());
+    assert_eq!(text(&shown["result"]["ready"][0], "why"), "ready to be offered");
 }
 
 #[test]

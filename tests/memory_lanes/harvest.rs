@@ -120,14 +120,14 @@ fn a_lane_that_cannot_be_taken_in_holds_up_no_other() {
     lane.team.act("alice", "memory.update", update);
 
     let before = lane.team.git_in(&worktree, &["rev-parse", "HEAD"]);
-    let told = lane.team.in_part("alice", &["harvest", "--integrate"]);
-    let done = &told["result"];
-    assert_eq!(done["skipped"][0]["assignment_id"], full.as_str(), "{told}");
-    assert_eq!(done["skipped"][0]["code"], "validation_error", "{told}");
-    assert!(done["skipped"][0]["reason"].is_string(), "{told}");
-    assert_eq!(done["skipped"].as_array().unwrap().len(), 1, "{told}");
-    assert_eq!(done["harvested"][0]["assignment_id"], lane.id.as_str(), "{told}");
-    assert_eq!(done["integrated"][0]["assignment_id"], lane.id.as_str(), "{told}");
+    let shown = lane.team.in_part("alice", &["harvest", "--integrate"]);
+    let done = &shown["result"];
+    assert_eq!(done["skipped"][0]["assignment_id"], full.as_str(), "{shown}");
+    assert_eq!(done["skipped"][0]["code"], "validation_error", "{shown}");
+    assert!(done["skipped"][0]["reason"].is_string(), "{shown}");
+    assert_eq!(done["skipped"].as_array().unwrap().len(), 1, "{shown}");
+    assert_eq!(done["harvested"][0]["assignment_id"], lane.id.as_str(), "{shown}");
+    assert_eq!(done["integrated"][0]["assignment_id"], lane.id.as_str(), "{shown}");
     assert_eq!(lane.status(), "completed");
     assert_eq!(text(&lane.team.get(&full), "status"), "offered");
     assert_eq!(lane.team.git_in(&worktree, &["rev-parse", "HEAD"]), before, "nothing was done");
@@ -183,12 +183,12 @@ fn files_outside_of_a_lanes_scope_hold_it_up_until_somebody_answers_for_them() {
     lane.write("notes.md", "mine\n");
     lane.result("completed", json!({}));
     let before = lane.team.git_in(&lane.worktree, &["rev-parse", "HEAD"]);
-    let told = lane.team.in_part("alice", &["harvest", "--integrate"]);
-    let skipped = &told["result"]["skipped"][0];
-    assert_eq!(skipped["code"], "outside_scope", "{told}");
-    assert_eq!(skipped["done"]["outside"], json!(["notes.md", "src/b/y.rs"]), "{told}");
-    assert!(text(skipped, "reason").contains("--allow-outside"), "{told}");
-    assert_eq!(told["result"]["integrated"], json!([]));
+    let shown = lane.team.in_part("alice", &["harvest", "--integrate"]);
+    let skipped = &shown["result"]["skipped"][0];
+    assert_eq!(skipped["code"], "outside_scope", "{shown}");
+    assert_eq!(skipped["done"]["outside"], json!(["notes.md", "src/b/y.rs"]), "{shown}");
+    assert!(text(skipped, "reason").contains("--allow-outside"), "{shown}");
+    assert_eq!(shown["result"]["integrated"], json!([]));
     let all = ["harvest", "--integrate", "--allow-outside"];
     let own = lane.team.in_part("bob", &all);
     assert_eq!(own["result"]["skipped"][0]["code"], "outside_scope", "{own}");
@@ -348,8 +348,8 @@ fn an_agent_does_not_widen_its_own_lane() {
     lane.team.act("bob", "memory.update", update(&more));
     lane.write("docs/b.md", "outside\n");
     lane.result("completed", json!({}));
-    let told = lane.team.in_part("bob", &["harvest", "--integrate", &lane.id]);
-    assert_eq!(told["result"]["skipped"][0]["code"], "outside_scope", "{told}");
+    let shown = lane.team.in_part("bob", &["harvest", "--integrate", &lane.id]);
+    assert_eq!(shown["result"]["skipped"][0]["code"], "outside_scope", "{shown}");
     assert_eq!(lane.status(), "accepted");
 }
 
@@ -358,12 +358,12 @@ fn an_agent_does_not_widen_its_own_lane() {
 fn a_broken_result_is_told_and_leaves_a_part_undone() {
     let lane = Lane::new();
     lane.write("LANE-RESULT.json", "{ not json");
-    let told = lane.team.in_part("alice", &["harvest"]);
-    assert_eq!(told["result"]["skipped"][0]["code"], "lane_result_invalid", "{told}");
-    assert!(told["result"].to_string().contains("LANE-RESULT.json, line 1"), "{told}");
+    let shown = lane.team.in_part("alice", &["harvest"]);
+    assert_eq!(shown["result"]["skipped"][0]["code"], "lane_result_invalid", "{shown}");
+    assert!(shown["result"].to_string().contains("LANE-RESULT.json, line 1"), "{shown}");
     lane.write("LANE-RESULT.json", "[1]");
-    let told = lane.team.in_part("alice", &["harvest"])["result"].to_string();
-    assert!(told.contains("LANE-RESULT.json, line 1") && !told.contains("struct"), "{told}");
+    let shown = lane.team.in_part("alice", &["harvest"])["result"].to_string();
+    assert!(shown.contains("LANE-RESULT.json, line 1") && !shown.contains("struct"), "{shown}");
 }
 
 /// Commits made by the worker are checked too. Nothing is committed on a detached head.
@@ -375,15 +375,15 @@ fn commits_of_a_worker_stay_in_its_scope() {
     git(&["commit", "--quiet", "-a", "-m", "Outside"]);
     lane.write("src/a/x.rs", "fn x() { done() }\n");
     lane.result("completed", json!({}));
-    let told = lane.held_up(&["--integrate"]);
-    assert_eq!(told["skipped"][0]["code"], "outside_scope", "{told}");
-    assert!(told.to_string().contains("src/b/y.rs"), "{told}");
+    let shown = lane.held_up(&["--integrate"]);
+    assert_eq!(shown["skipped"][0]["code"], "outside_scope", "{shown}");
+    assert!(shown.to_string().contains("src/b/y.rs"), "{shown}");
     assert_eq!(lane.status(), "offered");
     git(&["reset", "--quiet", "--hard", "HEAD^"]);
     git(&["checkout", "--quiet", "--detach"]);
     lane.write("src/a/x.rs", "fn x() { done() }\n");
-    let told = lane.held_up(&["--integrate"]);
-    assert_eq!(told["skipped"][0]["code"], "worktree_unsettled", "{told}");
+    let shown = lane.held_up(&["--integrate"]);
+    assert_eq!(shown["skipped"][0]["code"], "worktree_unsettled", "{shown}");
     git(&["checkout", "--quiet", "lane-a"]);
     git(&["commit", "--quiet", "-a", "-m", "Inside"]);
     assert_eq!(lane.harvest(&["--integrate"])["integrated"][0]["to"], "completed");
@@ -400,14 +400,14 @@ fn secrets_of_a_result_are_withheld() {
     let summary = format!("Done; the bucket's key is {key}, the password is Tr0ub4dor&3.");
     lane.result("completed", json!({ "summary": summary, "files_changed": files, key: "x" }));
     for rest in [&["harvest"][..], &["harvest", "--integrate"]] {
-        let told = lane.team.memory("alice", rest);
-        assert!(!told.to_string().contains(key), "{told}");
-        assert!(!told.to_string().contains("Tr0ub"), "{told}");
-        let own = &told["result"]["harvested"][0];
+        let shown = lane.team.memory("alice", rest);
+        assert!(!shown.to_string().contains(key), "{shown}");
+        assert!(!shown.to_string().contains("Tr0ub"), "{shown}");
+        let own = &shown["result"]["harvested"][0];
         if rest.len() == 1 {
-            assert!(text(own, "summary").contains("withheld"), "{told}");
-            assert_eq!(told["warning_details"][0]["code"], "secret_withheld", "{told}");
-            assert!(told["warnings"].to_string().contains("[AWS access key, 20 characters]"));
+            assert!(text(own, "summary").contains("withheld"), "{shown}");
+            assert_eq!(shown["warning_details"][0]["code"], "secret_withheld", "{shown}");
+            assert!(shown["warnings"].to_string().contains("[AWS access key, 20 characters]"));
             assert_eq!(own["files_changed"][1], "src/a/x.rs");
         }
     }
@@ -420,11 +420,11 @@ fn secrets_of_a_result_are_withheld() {
     let other = json!({ "assignment_id": key, "status": "completed", "summary": "x" });
     let lane = Lane::new();
     lane.write("LANE-RESULT.json", &other.to_string());
-    let told = lane.harvest(&[&lane.id]);
-    assert_eq!(told["skipped"][0]["code"], "lane_result_stale", "{told}");
-    assert!(!told.to_string().contains("AKIA"), "{told}");
+    let shown = lane.harvest(&[&lane.id]);
+    assert_eq!(shown["skipped"][0]["code"], "lane_result_stale", "{shown}");
+    assert!(!shown.to_string().contains("AKIA"), "{shown}");
     lane.result(key, json!({}));
-    let told = lane.held_up(&[]);
-    assert_eq!(told["skipped"][0]["code"], "lane_result_invalid", "{told}");
-    assert!(!told.to_string().contains("AKIA"), "{told}");
+    let shown = lane.held_up(&[]);
+    assert_eq!(shown["skipped"][0]["code"], "lane_result_invalid", "{shown}");
+    assert!(!shown.to_string().contains("AKIA"), "{shown}");
 }

@@ -204,8 +204,8 @@ fn a_question_in_a_loop_waits_for_its_answer() {
     let left = team.memory("alice", &answer)["result"]["waiting_for_input"].clone();
     assert_eq!(left.as_array().unwrap().len(), 1, "carol's is open: {left}");
     assert_eq!(team.get("msg#1")["status"], "closed");
-    let told = team.get("msg#3");
-    assert_eq!((&told["fields"]["to"], &told["text"]), (&json!("bob"), &json!("The old one")));
+    let shown = team.get("msg#3");
+    assert_eq!((&shown["fields"]["to"], &shown["text"]), (&json!("bob"), &json!("The old one")));
     team.memory("carol", &[&answer[..], &["--message", "msg#2"]].concat());
     let own = team.memory("alice", &["loop", "get", &id])["result"]["waiting_for_input"].clone();
     assert_eq!(own, json!([]));

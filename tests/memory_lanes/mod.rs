@@ -3,6 +3,7 @@
 
 mod coordinate;
 mod dispatch;
+mod forecasts;
 mod harvest;
 mod loops;
 mod offers;
@@ -92,9 +93,9 @@ impl Team {
     fn in_part(&self, agent: &str, args: &[&str]) -> Value {
         let ran = self.project.run(&[&["memory"], args, &["--as", agent, "--json"]].concat());
         assert_eq!(ran.code, Some(1), "{args:?}: {ran:?}");
-        let told = ran.json();
-        assert_eq!(told["status"], "partial", "{told}");
-        told
+        let shown = ran.json();
+        assert_eq!(shown["status"], "partial", "{shown}");
+        shown
     }
 
     /// The same, which is refused.

@@ -40,14 +40,14 @@ fn parts(team: &Team) -> (usize, usize, usize) {
 fn one_request_of_many_processes_is_one_offer() {
     let team = Team::new(&["alice", "bob", "carol"]);
     let all: Vec<Child> = (0..8).map(|_| start(&team, &OFFER)).collect();
-    let mut told: Vec<Value> = Vec::new();
+    let mut shown: Vec<Value> = Vec::new();
     for child in all {
         let ran = Ran::of(&child.wait_with_output().unwrap());
         assert_eq!(ran.code, Some(0), "{ran:?}");
-        told.push(ran.json()["result"]["delivery_plan"].clone());
+        shown.push(ran.json()["result"]["delivery_plan"].clone());
     }
-    assert_eq!(told[0].as_array().unwrap().len(), 2, "{told:?}");
-    assert!(told.iter().all(|own| *own == told[0]), "{told:?}");
+    assert_eq!(shown[0].as_array().unwrap().len(), 2, "{shown:?}");
+    assert!(shown.iter().all(|own| *own == shown[0]), "{shown:?}");
     assert_eq!(parts(&team), (2, 2, 2));
     let kinds = team.project.kinds();
     assert_eq!(kinds.iter().filter(|kind| *kind == "memory.offered").count(), 1);
@@ -212,9 +212,9 @@ fn the_progress_of_work_is_told_where_its_states_are() {
     assert_eq!(error["rule"], "A-MEM-06", "only its agent: {error}");
     let before = team.get(&id);
     for n in 1..=3 {
-        let told = team.memory("bob", &tell);
-        assert_eq!((&told["from"], &told["to"]), (&json!("started"), &json!("started")));
-        assert_eq!(told["artifacts"], n);
+        let shown = team.memory("bob", &tell);
+        assert_eq!((&shown["from"], &shown["to"]), (&json!("started"), &json!("started")));
+        assert_eq!(shown["artifacts"], n);
     }
     let after = team.get(&id);
     let heard = |own: &Value| own["fields"]["last_heartbeat_at"].as_u64().unwrap();
@@ -332,8 +332,8 @@ fn a_message_follows_the_work_it_offers() {
     team.moved("bob", &id, "accepted");
     assert_eq!(status(&message), "acknowledged");
     let reroute = ["coordinate", "reroute", "--assignment", &id, "--to", "carol"];
-    let told = team.memory("alice", &reroute);
-    assert_eq!(status(&message), "closed", "{told}");
+    let shown = team.memory("alice", &reroute);
+    assert_eq!(status(&message), "closed", "{shown}");
     let ghost = json!({ "id": "asgn#2", "to": "rerouted", "agent": "ghost" });
     let ran = team.project.run(&["do", "memory.move", &ghost.to_string(), "--as", "alice"]);
     assert_eq!(ran.code, Some(1), "nobody knows it: {ran:?}");
@@ -347,7 +347,7 @@ fn nobody_in_particular_is_given_work() {
     let mut host = crate::mcp::Host::silent(&team.project, &["--dialect", "memory"]);
     host.done("bclaw_work", json!({ "intent": "consult" }));
     host.end();
-    let told = team.memory("alice", &["coordinate", "consult", "What now?"]);
-    assert!(!told.to_string().contains("mcp-client"), "{told}");
-    assert!(told.to_string().contains("bob"), "{told}");
+    let shown = team.memory("alice", &["coordinate", "consult", "What now?"]);
+    assert!(!shown.to_string().contains("mcp-client"), "{shown}");
+    assert!(shown.to_string().contains("bob"), "{shown}");
 }

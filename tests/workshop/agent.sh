@@ -14,6 +14,13 @@ case $kind in
   # Says that it is done, and has done nothing the first time.
   lie) [ "$try" -gt 1 ] && work ;;
   never) mkdir -p out && echo "half of $key" >"out/$key.half" ;;
+  # Hands its work in by itself, as soon as anything is there.
+  hand) [ "$try" -gt 1 ] && work; echo "$key" >note.txt
+    "$ALTHING" checkpoint "$key" --file note.txt --final; "$ALTHING" signal complete ;;
+  # Says that it is done with every way that it has, and asks whether it may end.
+  done) work; mkdir -p out
+    "$ALTHING" done >"out/$key.done" 2>&1
+    echo '{"session_id":"s","cwd":"."}' | "$ALTHING" hook stop --agent claude >"out/$key.stop" ;;
   # Changes a file that it may not change, the first time.
   outside) work; if [ "$try" -eq 1 ]; then echo mine >elsewhere.txt; else rm -f elsewhere.txt; fi ;;
   # All of these change the same line, late ones when they may. Conflicts are resolved by keeping both.

@@ -1,18 +1,20 @@
-//! Running plans: real worktrees, real agent processes, real merges, through the binary alone. The agent
-//! is a script that does what the key of its task says.
+//! Running plans: real worktrees, real agent processes, real merges, through the binary alone. The
+//! agent is a script that does what the key of its task says.
 
 mod control;
 mod ends;
 mod input;
 mod merges;
 mod runs;
+mod torture;
 
 use serde_json::Value;
+use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-use crate::support::{Ran, Sandbox};
+use crate::support::{BINARY, Ran, Sandbox};
 
 /// A repository with a commit, a scripted agent and a place for worktrees.
 pub(crate) struct Workshop {
@@ -37,10 +39,12 @@ impl Workshop {
         own.sandbox.write("shared.txt", "the first line\n");
         let agent = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/workshop/agent.sh");
         let text = format!(
-            "[agents.scripted]\ncommand = [\"/bin/sh\", {agent:?}, \"{{task}}\"]\nusage = \"json-lines\"\n\
-             env = {{ SCRATCH = {:?} }}\n[workshop]\nworktrees = {:?}\n{settings}\n",
-            own.scratch(),
-            own.outside.path().join("trees"),
+            "[agents.scripted]\ncommand = [\"/bin/sh\", \"{agent}\", \"{{task}}\"]\n\
+             usage = \"json-lines\"\n\
+             env = {{ ALTHING = \"{BINARY}\", SCRATCH = \"{}\" }}\n\
+             [workshop]\nworktrees = \"{}\"\n{settings}\n",
+            own.scratch().display(),
+            own.outside.path().join("trees").display()
         );
         own.sandbox.write("althing.toml", &text);
         std::fs::create_dir(own.scratch()).unwrap();
@@ -62,10 +66,17 @@ impl Workshop {
     /// Writes a plan outside of the project.
     pub(crate) fn plan(&self, tasks: &[Task<'_>]) -> String {
         let path = self.outside.path().join("plan.toml");
-        let text: String = tasks
-            .iter()
-            .map(|(key, more)| format!("[[tasks]]\nkey = {key:?}\ntext = \"Do {key}\"\n{more}\n"))
-            .collect();
+        let mut text = String::new();
+        for (key, more) in tasks {
+            writeln!(
+                text,
+                "[[tasks]]
+key = {key:?}
+text = \"Do {key}\"
+{more}"
+            )
+            .unwrap();
+        }
         std::fs::write(&path, text).unwrap();
         path.display().to_string()
     }
@@ -178,7 +189,7 @@ impl Finished {
 /// Waits until something is so.
 #[track_caller]
 pub(crate) fn until(what: &str, is_so: impl Fn() -> bool) {
-    let deadline = Instant::now() + Duration::from_secs(60);
+    let deadline = Instant::now() + Duration::from_mins(1);
     while !is_so() {
         assert!(Instant::now() < deadline, "waited in vain until {what}");
         std::thread::sleep(Duration::from_millis(20));

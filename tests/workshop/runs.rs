@@ -64,6 +64,32 @@ fn a_task_is_done_when_its_check_says_so() {
 }
 
 #[test]
+fn work_that_an_agent_hands_in_by_itself_is_judged() {
+    let own = Workshop::new();
+    let tasks = [("hand-a", ""), ("hand-b", "produces = [\"out/hand-b.txt\"]")];
+    let finished = own.run(&tasks, "scripted", &[]);
+    assert_eq!(finished.code, Some(0), "{finished:?}");
+    assert_eq!(finished.merged(), ["hand-a", "hand-b"]);
+    // What did not pass was done again.
+    assert_eq!(finished.about("task.started", "hand-a").len(), 1, "{finished:?}");
+    assert_eq!(finished.about("task.started", "hand-b").len(), 2, "{finished:?}");
+    assert!(own.file(finished.branch(), "out/hand-b.txt").is_some());
+    own.is_sound();
+}
+
+#[test]
+fn an_agent_of_a_run_has_nothing_to_hand_in() {
+    let own = Workshop::new();
+    let finished = own.run(&[("done-a", "")], "scripted", &[]);
+    assert_eq!(finished.code, Some(0), "{finished:?}");
+    let file = |name: &str| own.file(finished.branch(), name).unwrap();
+    let told = file("out/done-a.done");
+    assert!(told.contains("judged and merged") && !told.contains("checkpoint"), "{told}");
+    assert_eq!(file("out/done-a.stop"), "", "it may end");
+    own.is_sound();
+}
+
+#[test]
 fn a_task_that_fails_keeps_its_work_and_can_be_tried_again() {
     let own = Workshop::new();
     let tasks = [

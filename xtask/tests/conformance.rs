@@ -24,23 +24,23 @@ fn a_shown_one(folder: &Path, outcome: &str) -> (String, String, String) {
     assert_eq!(row["tests"][0]["outcome"], "not_run");
     let test = row["tests"][0]["test"].as_str().unwrap();
     let (binary, name) = test.split_once("::").unwrap();
-    let said = format!(
+    let shown = format!(
         "     Running unittests (target/debug/deps/{binary}-1a2b)\ntest {name} ... {outcome}\n"
     );
-    (row["id"].as_str().unwrap().to_owned(), test.to_owned(), said)
+    (row["id"].as_str().unwrap().to_owned(), test.to_owned(), shown)
 }
 
 #[test]
 fn a_failed_test_fails_what_it_shows() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("said.txt");
-    let (id, test, said) = a_shown_one(folder.path(), "FAILED");
-    std::fs::write(&file, said).unwrap();
+    let (id, test, shown) = a_shown_one(folder.path(), "FAILED");
+    std::fs::write(&file, shown).unwrap();
     let ran = conformance(folder.path(), &["--results", "said.txt", "--json"]);
     assert_eq!(ran.status.code(), Some(1));
-    let told = report(&ran);
-    assert_eq!(told["failed"][0], test.as_str());
-    let mut rows = told["requirements"].as_array().unwrap().iter();
+    let shown = report(&ran);
+    assert_eq!(shown["failed"][0], test.as_str());
+    let mut rows = shown["requirements"].as_array().unwrap().iter();
     let row = rows.find(|row| row["id"] == id.as_str()).unwrap();
     assert_eq!(row["tests"][0]["outcome"], "failed");
 
@@ -51,8 +51,8 @@ fn a_failed_test_fails_what_it_shows() {
     assert!(out.contains(&format!("FAILED   {test}")), "{out}");
     assert!(err.contains(&test) && err.contains("[A-CONF-01]"), "{err}");
 
-    let (_, _, said) = a_shown_one(folder.path(), "ok");
-    std::fs::write(&file, said).unwrap();
+    let (_, _, shown) = a_shown_one(folder.path(), "ok");
+    std::fs::write(&file, shown).unwrap();
     let ran = conformance(folder.path(), &["--results", "said.txt"]);
     assert!(ran.status.success(), "{ran:?}");
     let out = String::from_utf8(ran.stdout).unwrap();

@@ -23,7 +23,7 @@ use std::sync::Arc;
 
 use crate::app::{App, Project};
 use crate::error::Error;
-use crate::frugal::{agent_name, own_haid};
+use crate::haid::{agent_name, own_haid};
 use crate::naming::{Naming, ambiguous};
 use crate::output::Out;
 
@@ -64,7 +64,7 @@ impl<'a> CommandContext<'a> {
     pub(crate) fn open_as_own(app: &'a App) -> Result<Self, Error> {
         let project = Arc::new(app.project()?);
         let caller = match project.asker()? {
-            None => Caller::agent(agent_name(&own_haid(&project)?)?),
+            None => Caller::agent(agent_name(&own_haid(project.root())?)?),
             set => {
                 let (own, by) = (project.clone(), app.clone());
                 Caller::new(set, Box::new(move |engine: &Engine| own.client(&by, engine)))
@@ -90,7 +90,7 @@ impl<'a> CommandContext<'a> {
             if own.asker()?.is_some() {
                 return own.client(&by, engine);
             }
-            let name = agent_name(&own_haid(&own)?)?;
+            let name = agent_name(&own_haid(own.root())?)?;
             Ok(engine.client(engine.agent(&name)?, Signing::Each))
         };
         let caller = Caller::new(project.asker()?, Box::new(authenticate));
@@ -386,14 +386,14 @@ impl CommandContext<'_> {
 impl CommandContext<'_> {
     /// The workspace named with `--workspace`.
     pub(crate) fn acting_in(&self) -> Result<Option<WorkspaceId>, Error> {
-        let said = self.project.settings.workspace.value.as_deref();
-        said.map(|text| self.workspace(text)).transpose()
+        let named = self.project.settings.workspace.value.as_deref();
+        named.map(|text| self.workspace(text)).transpose()
     }
 
     /// The workspace to act in: the one named with `--workspace`, the only one of the agent, or the root.
     pub(crate) fn own(&self) -> Result<WorkspaceId, Error> {
-        if let Some(said) = self.acting_in()? {
-            return Ok(said);
+        if let Some(named) = self.acting_in()? {
+            return Ok(named);
         }
         match self.viewer() {
             None | Some(Principal::User(_) | Principal::System) => self.workspace(ROOT),

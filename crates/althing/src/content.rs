@@ -17,7 +17,7 @@ use crate::output::{one_line, show_bytes};
 /// stored at once.
 pub(crate) fn read(context: &CommandContext<'_>, given: &str) -> Result<Content, Error> {
     if given == "-" {
-        let mut input = input::stdin(&context.app, "the content")?;
+        let mut input = input::stdin(&context.app.globals, "the content")?;
         return Ok(context.bring(context.blobs().put_reader(&mut input)?.blob));
     }
     match given.strip_prefix('@') {

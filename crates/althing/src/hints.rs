@@ -46,6 +46,7 @@ pub(crate) fn fitting(failure: Error, command: &str) -> Error {
         Rule::Usage => Some(usage(failure.message(), command)),
         Rule::NotFound | Rule::ReferenceKnown => missing(failure.message()).map(str::to_owned),
         Rule::NoProject => return without_project(failure),
+        // Any other rule has a hint that fits every command.
         _ => None,
     };
     match hint {

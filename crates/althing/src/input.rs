@@ -4,7 +4,7 @@ use serde::de::DeserializeOwned;
 use std::io::Read as _;
 use std::path::Path;
 
-use crate::app::App;
+use crate::cli::Globals;
 use crate::error::Error;
 
 /// The largest file a head, a proof or settings are read from.
@@ -25,8 +25,8 @@ pub(crate) fn read_file(path: &Path) -> Result<String, Error> {
 }
 
 /// Standard input, if it is free to be read: a passphrase may be on it instead.
-pub(crate) fn stdin(app: &App, what: &str) -> Result<std::io::StdinLock<'static>, Error> {
-    if app.globals.passphrase_stdin {
+pub(crate) fn stdin(globals: &Globals, what: &str) -> Result<std::io::StdinLock<'static>, Error> {
+    if globals.passphrase_stdin {
         let message = format!("standard input cannot hold both {what} and the passphrase");
         return Err(Error::usage(message).hint("Pass it on the command line or in a file."));
     }
@@ -34,9 +34,9 @@ pub(crate) fn stdin(app: &App, what: &str) -> Result<std::io::StdinLock<'static>
 }
 
 /// All of standard input as text, up to a limit; what is longer is cut just beyond it.
-pub(crate) fn stdin_text(app: &App, what: &str, max: u64) -> Result<String, Error> {
+pub(crate) fn stdin_text(globals: &Globals, what: &str, max: u64) -> Result<String, Error> {
     let mut bytes = Vec::new();
-    let read = stdin(app, what)?.take(max + 1).read_to_end(&mut bytes);
+    let read = stdin(globals, what)?.take(max + 1).read_to_end(&mut bytes);
     read.map_err(|error| Error::usage(format!("cannot read standard input: {error}")))?;
     String::from_utf8(bytes).map_err(|_| Error::usage("standard input is not UTF-8 text"))
 }

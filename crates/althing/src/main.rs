@@ -14,6 +14,7 @@ mod drawing;
 mod error;
 mod event_summary;
 mod frugal;
+mod haid;
 mod heimdall;
 mod hints;
 mod input;
@@ -25,11 +26,13 @@ mod place;
 mod plan_file;
 mod planning;
 mod progress;
+mod refusals;
 mod screen;
 mod settings;
 mod span;
 mod surfaces;
 mod table;
+mod typed;
 
 use althing_engine::screen::{leaks, without_secrets};
 use std::io::IsTerminal as _;
@@ -73,7 +76,7 @@ fn main() -> ExitCode {
     let done = logging::start(app.globals.verbose).and_then(|()| commands::run(&app, cli.command));
     app.warn();
     // First the data, then what is to be said about it.
-    let shown = output::written(screen::finish());
+    let shown = screen::written(screen::finish());
     match done.and_then(|outcome| shown.map(|()| outcome)) {
         Ok(Outcome::Done) => ExitCode::SUCCESS,
         Ok(Outcome::Partial(code)) => ExitCode::from(code),
@@ -84,7 +87,7 @@ fn main() -> ExitCode {
 /// Whether this was called by the name that hosts know the server by.
 fn is_server_of_old() -> bool {
     let name = std::env::args_os().next().unwrap_or_default();
-    std::path::Path::new(&name).file_stem().is_some_and(|stem| stem == frugal::MCP_NAME)
+    std::path::Path::new(&name).file_stem().is_some_and(|stem| stem == heimdall::MCP_NAME)
 }
 
 /// The help of `mcp`, for those who call it by that name.
@@ -92,7 +95,7 @@ fn help_of_server() -> ExitCode {
     let mut all = cli::command();
     all.build();
     let server = all.find_subcommand("mcp").cloned().unwrap_or(all);
-    let usage = format!("{} [OPTIONS]", frugal::MCP_NAME);
+    let usage = format!("{} [OPTIONS]", heimdall::MCP_NAME);
     // Nobody is left to tell if the terminal is gone.
     let _ = server.override_usage(usage).print_long_help();
     ExitCode::SUCCESS

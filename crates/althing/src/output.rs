@@ -13,6 +13,7 @@ use std::process::ExitCode;
 use crate::error::{Error, exit_code};
 use crate::naming;
 use crate::screen;
+use crate::screen::written;
 use crate::span::show_secs;
 use crate::table::{self, Column};
 
@@ -225,16 +226,6 @@ fn known_width() -> Option<usize> {
     set.or_else(of_terminal).filter(|width| *width > 0)
 }
 
-/// Turns the result of writing to standard output into ours.
-pub(crate) fn written(result: std::io::Result<()>) -> Result<(), Error> {
-    result.map_err(|error| {
-        let message = format!("the answer cannot be printed: {error}");
-        let hint = "The command itself was carried out; only its answer is missing. \
-                    Do not repeat a command that changes something before you have looked.";
-        Error::unavailable(message).caused_by(error).hint(hint)
-    })
-}
-
 /// A collision in words.
 pub(crate) fn describe(collision: &Collision) -> String {
     let Collision { lease, holder, surface, example, expires_at, purpose, .. } = collision;
@@ -310,14 +301,14 @@ pub(crate) fn readable(text: &str) -> String {
 fn times_from_now(text: &str, now: Timestamp) -> String {
     let (mut shown, mut rest) = (String::with_capacity(text.len()), text);
     while let Some((before, at, after)) = next_time(rest) {
-        let told = from_now(at, now);
+        let expected = from_now(at, now);
         let lasting = before.strip_suffix(" until ");
         shown.push_str(lasting.unwrap_or(before));
         if lasting.is_some() {
             let is_ahead = at.since(now) > Span::default();
             shown.push_str(if is_ahead { ", which ends " } else { ", which ended " });
         }
-        shown.push_str(&told);
+        shown.push_str(&expected);
         let opening;
         (opening, rest) = without_distance(after);
         shown.push_str(opening);
@@ -403,7 +394,7 @@ mod tests {
         let now = Timestamp::from_micros(10_000_000_000_000);
         let after = |secs: u64| Timestamp::from_micros(now.micros() + secs * 1_000_000);
         let before = |secs: u64| Timestamp::from_micros(now.micros() - secs * 1_000_000);
-        for (at, told) in [
+        for (at, expected) in [
             (now, "0 s ago"),
             (before(89), "89 s ago"),
             (before(180), "3 min ago"),
@@ -413,14 +404,14 @@ mod tests {
             (before(47 * 3_600), "47 h ago"),
             (after(30 * 86_400), "in 30 d"),
         ] {
-            assert_eq!(from_now(at, now), told);
+            assert_eq!(from_now(at, now), expected);
         }
     }
 
     #[test]
     fn exact_times_in_sentences_are_shown_from_now() {
         let now = moment::read("2026-11-16T17:37:47Z").unwrap();
-        for (text, told) in [
+        for (text, expected) in [
             ("it ends 2026-11-16T21:37:47Z", "it ends in 4 h"),
             (
                 "bob holds lib until 2026-11-16T21:37:47Z (in 3h59m; clm#3)",
@@ -435,7 +426,7 @@ mod tests {
             ("é2026-11-16T17:37:47Z", "é0 s ago"),
             ("", ""),
         ] {
-            assert_eq!(times_from_now(text, now), told);
+            assert_eq!(times_from_now(text, now), expected);
         }
     }
 

@@ -123,7 +123,7 @@ pub(crate) fn open(app: &App, path: &Path) -> Result<Plan, Error> {
     if path != Path::new("-") {
         return read(path);
     }
-    let text = crate::input::stdin_text(app, "the plan", PLAN_BYTES_MAX)?;
+    let text = crate::input::stdin_text(&app.globals, "the plan", PLAN_BYTES_MAX)?;
     if text.len() as u64 > PLAN_BYTES_MAX {
         return Err(Error::usage(format!("the plan has more than {PLAN_BYTES_MAX} bytes")));
     }
@@ -143,7 +143,7 @@ fn parse(text: &str, path: &Path) -> Result<Plan, Error> {
         Format::Yaml => serde_saphyr::from_str(text).map_err(|error| unreadable(&error))?,
     };
     let folder = path.parent().unwrap_or(Path::new("."));
-    let tasks = file.tasks.into_iter().map(|task| planned(task, folder));
+    let tasks = file.tasks.iter().map(|task| planned(task, folder));
     let plan = Plan { tasks: tasks.collect::<Result<_, _>>()? };
     check(&plan)?;
     Ok(plan)
@@ -152,7 +152,7 @@ fn parse(text: &str, path: &Path) -> Result<Plan, Error> {
 /// A plan of one task.
 pub(crate) fn single(text: &str) -> Result<Plan, Error> {
     let task = Task { text: Some(text.to_owned()), ..Task::named("task") };
-    Ok(Plan { tasks: vec![planned(task, Path::new("."))?] })
+    Ok(Plan { tasks: vec![planned(&task, Path::new("."))?] })
 }
 
 impl Task {
@@ -200,7 +200,7 @@ fn in_task(key: &str, what: impl Display) -> Error {
     error.hint("Nothing was changed. Correct the plan; `althing plan check FILE` looks again.")
 }
 
-fn planned(task: Task, folder: &Path) -> Result<Planned, Error> {
+fn planned(task: &Task, folder: &Path) -> Result<Planned, Error> {
     let key = task.key.clone();
     let fail = |what: String| in_task(&key, what);
     if !is_key(&key) {
@@ -231,7 +231,7 @@ fn planned(task: Task, folder: &Path) -> Result<Planned, Error> {
         name: Text::lossy(title.trim()),
         parent: None,
         priority: priority(task.priority.as_deref()).map_err(fail)?,
-        terms: Some(Box::new(terms(&task).map_err(fail)?)),
+        terms: Some(Box::new(terms(task).map_err(fail)?)),
     })
 }
 
@@ -248,7 +248,7 @@ fn is_key(key: &str) -> bool {
         && key.bytes().all(allowed)
         && !key.contains("..")
         && !key.ends_with('.')
-        && !key.ends_with(".lock")
+        && key.strip_suffix(".lock").is_none()
 }
 
 fn priority(text: Option<&str>) -> Result<Priority, String> {
@@ -365,7 +365,12 @@ fn cycle(plan: &Plan) -> Option<Vec<String>> {
     let before: BTreeMap<&str, Vec<&str>> = plan
         .tasks
         .iter()
-        .map(|task| (task.key.as_str(), task.depends_on.iter().map(|key| key.as_str()).collect()))
+        .map(|task| {
+            (
+                task.key.as_str(),
+                task.depends_on.iter().map(althing_kernel::text::Text::as_str).collect(),
+            )
+        })
         .collect();
     let mut done = BTreeSet::new();
     for start in before.keys() {
@@ -407,7 +412,7 @@ mod tests {
     }
 
     fn told(text: &str) -> String {
-        from_toml(text).map(|_| String::new()).unwrap_or_else(|error| error.message().to_owned())
+        from_toml(text).map_or_else(|error| error.message().to_owned(), |_| String::new())
     }
 
     #[test]

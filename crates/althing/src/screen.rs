@@ -9,7 +9,6 @@ use std::process::{Child, ChildStdin, Command, Stdio};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use crate::error::Error;
-use crate::output::written;
 
 /// The pager where none is set. It ends with the command on ctrl-C (`-K`), so that no pager is
 /// left at a terminal that the shell has taken back.
@@ -167,6 +166,16 @@ fn start(words: &[String]) -> Option<(Child, ChildStdin)> {
     let mut pager = command.spawn().ok()?;
     let stdin = pager.stdin.take()?;
     Some((pager, stdin))
+}
+
+/// Turns the result of writing to standard output into ours.
+pub(crate) fn written(result: std::io::Result<()>) -> Result<(), Error> {
+    result.map_err(|error| {
+        let message = format!("the answer cannot be printed: {error}");
+        let hint = "The command itself was carried out; only its answer is missing. \
+                    Do not repeat a command that changes something before you have looked.";
+        Error::unavailable(message).caused_by(error).hint(hint)
+    })
 }
 
 #[cfg(test)]

@@ -12,7 +12,7 @@ use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use crate::cli::Globals;
+use crate::cli::{Globals, bare};
 use crate::error::Error;
 use crate::place::Place;
 use crate::span::parse_secs;
@@ -346,11 +346,6 @@ fn read_file(path: &Path) -> Result<File, Error> {
 /// An agent by its name, or by its HAID as servers tell it.
 pub(crate) fn agent_called(text: &str) -> Result<AgentName, NameError> {
     AgentName::new(&agent_named(text).unwrap_or_else(|_| text.to_owned()))
-}
-
-/// A name as people read it in listings, with or without what it is the name of.
-pub(crate) fn bare<'t>(text: &'t str, prefix: &str) -> &'t str {
-    text.strip_prefix(prefix).unwrap_or(text)
 }
 
 /// Reads the path of the store. In the settings file it is relative to the state folder, which all

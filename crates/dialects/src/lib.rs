@@ -6,3 +6,4 @@
 
 pub mod frugal;
 pub mod memory;
+pub mod moment;

@@ -22,9 +22,9 @@ use crate::read::row::Source;
 use crate::read::trail_query::TrailQuery;
 use crate::recovery::verify;
 use crate::reports::OfRun;
+use crate::reports::approvals::approvals;
 use crate::reports::failures::{OfFailures, failures};
 use crate::reports::flow::{OfFlow, flow};
-use crate::reports::highway::highway;
 use crate::reports::runs::{self, Compare};
 use crate::reports::stats::TrailStats;
 use crate::reports::timeline::{OfTimeline, timeline};
@@ -214,7 +214,7 @@ pub enum ViewRequest {
     /// `view.flow`
     Flow(OfFlow),
     /// `view.highway`
-    Highway(OfRun),
+    Approvals(OfRun),
 }
 
 impl ViewRequest {
@@ -228,7 +228,7 @@ impl ViewRequest {
             "view.run" => read(args).map(ViewRequest::Run),
             "view.workspace" => read(args).map(ViewRequest::Workspace),
             "view.flow" => read(args).map(ViewRequest::Flow),
-            "view.highway" => read(args).map(ViewRequest::Highway),
+            "view.highway" => read(args).map(ViewRequest::Approvals),
             _ => return None,
         })
     }
@@ -256,7 +256,7 @@ impl ViewRequest {
             }
             ViewRequest::Workspace(asked) => to_raw_value(&timeline(&source, viewer, asked)?),
             ViewRequest::Flow(asked) => to_raw_value(&flow(&source, &scope, asked)?),
-            ViewRequest::Highway(asked) => to_raw_value(&highway(&source, &scope, asked)?),
+            ViewRequest::Approvals(asked) => to_raw_value(&approvals(&source, &scope, asked)?),
         })
     }
 }

@@ -240,12 +240,15 @@ fn principal(entry: &Stamped, command: &Command) -> Principal {
     if command.is_runtimes_own() {
         return Principal::System;
     }
-    match (&entry.draft.actor, &entry.draft.event) {
-        (Actor::Principal(principal), _) => principal.clone(),
-        (Actor::Protocol, Event::AuthenticationFailed(body)) => body.entity.clone(),
-        (Actor::Protocol, Event::AuthenticationSucceeded(body)) => body.entity.clone(),
-        (Actor::Protocol, Event::AgentRegistered(body)) => Principal::Agent(body.agent.clone()),
-        (Actor::Protocol, _) => Principal::System,
+    if let Actor::Principal(principal) = &entry.draft.actor {
+        return principal.clone();
+    }
+    match &entry.draft.event {
+        Event::AuthenticationFailed(body) => body.entity.clone(),
+        Event::AuthenticationSucceeded(body) => body.entity.clone(),
+        Event::AgentRegistered(body) => Principal::Agent(body.agent.clone()),
+        // Any other entry of the protocol is the runtime's.
+        _ => Principal::System,
     }
 }
 
@@ -258,6 +261,7 @@ fn key_of(state: &State, by: &Principal, batch: &[Stamped]) -> Option<PublicKey>
         Event::AuthenticationFailed(body) => body.source.as_str().parse().ok(),
         Event::ProjectCreated(body) => Some(body.runtime_key),
         Event::RuntimeRekeyed(body) => Some(body.new_key),
+        // Any other entry says nothing of a key.
         _ => None,
     });
     arrived.or_else(|| match by {

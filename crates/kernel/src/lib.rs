@@ -27,6 +27,7 @@ mod rules;
 pub mod surfaces;
 mod values;
 
+pub use dispatch::forecast;
 pub use machine::state;
 pub use machine::transaction;
 pub use model::admin::surroundings;

@@ -32,14 +32,14 @@ impl Notices {
                 return Vec::new();
             }
         };
-        let mut told = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let told = told.entry(who.agent.clone()).or_default();
-        let is_new = |letter: &&Letter| !told.contains(&letter.id);
+        let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let known = known.entry(who.agent.clone()).or_default();
+        let is_new = |letter: &&Letter| !known.contains(&letter.id);
         let new: Vec<&Letter> = letters.iter().filter(is_new).collect();
         let lines = if shown { Vec::new() } else { lines(&new) };
-        told.extend(new.into_iter().map(|letter| letter.id.clone()));
+        known.extend(new.into_iter().map(|letter| letter.id.clone()));
         // Letters that no longer wait need not be remembered.
-        told.retain(|id| letters.iter().any(|letter| letter.id == *id));
+        known.retain(|id| letters.iter().any(|letter| letter.id == *id));
         lines
     }
 }

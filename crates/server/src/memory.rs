@@ -7,7 +7,9 @@ use althing_services::memory::{Verb, Verbs, failure};
 use serde_json::{Value, json};
 
 use crate::dialect::{Dialect, Speech, Tool};
-use crate::{frugal, native, wacp};
+use crate::frugal;
+use crate::native;
+use crate::wacp;
 
 /// The name the server gives to hosts.
 const SERVER: &str = "althing-memory";

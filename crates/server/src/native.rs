@@ -1,13 +1,17 @@
 //! The native vocabulary as tools, the default: eleven of them, from taking a task to handing it
 //! in. What they do is in `services`, and the command line has the same words.
 
+use althing_dialects::memory::data::Written;
 use althing_kernel::Door;
 use althing_kernel::lease::Ttl;
+use althing_kernel::records::Kind;
 use althing_kernel::records::next::Next as NextTask;
 use althing_services::frugal::{Ledger, identify};
 use althing_services::mail::{self, Address, Letter, Outgoing};
-use althing_services::memory::{Verb, Verbs};
-use althing_services::native::{self, Checkpoint, Planned, Told, task_of};
+use althing_services::memory::answers::{self, Stored};
+use althing_services::memory::args::{Context, Create, Sight};
+use althing_services::memory::{Request, Verbs};
+use althing_services::native::{self, Checkpoint, Planned, Worded, task_of};
 use althing_services::{Error, Identity, ProjectContext};
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -183,24 +187,24 @@ pub(crate) fn tools() -> Vec<Tool> {
 }
 
 fn status(context: &ProjectContext, _: &Identity, _: Nothing) -> Result<Value, Error> {
-    native::overview(context)?.told()
+    native::overview(context)?.value()
 }
 
 fn next(context: &ProjectContext, _: &Identity, args: Next) -> Result<Value, Error> {
     let Next { task } = args;
     let task = task.as_deref().map(task_of).transpose()?;
-    native::next(context, &NextTask { task, ..NextTask::default() })?.told()
+    native::next(context, &NextTask { task, ..NextTask::default() })?.value()
 }
 
 fn claim(context: &ProjectContext, _: &Identity, args: Claim) -> Result<Value, Error> {
     let Claim { paths, why, minutes } = args;
     let ttl = minutes.map(|minutes| Ttl::new(i128::from(minutes) * 60)).transpose();
     let ttl = ttl.map_err(|error| Error::usage(format!("minutes: {error}")))?;
-    native::claim(context, &paths, why.as_deref(), ttl)?.told()
+    native::claim(context, &paths, why.as_deref(), ttl)?.value()
 }
 
 fn release(context: &ProjectContext, _: &Identity, args: Release) -> Result<Value, Error> {
-    native::release(context, &args.paths.unwrap_or_default())?.told()
+    native::release(context, &args.paths.unwrap_or_default())?.value()
 }
 
 fn inbox(context: &ProjectContext, _: &Identity, args: Inbox) -> Result<Value, Error> {
@@ -211,7 +215,7 @@ fn inbox(context: &ProjectContext, _: &Identity, args: Inbox) -> Result<Value, E
         let taken = mail::take(context, LETTERS_MAX, None)?;
         (taken.letters, taken.left)
     };
-    let mut text: Vec<String> = letters.iter().map(|letter| said(letter, peek)).collect();
+    let mut text: Vec<String> = letters.iter().map(|letter| letter_text(letter, peek)).collect();
     if text.is_empty() {
         text.push("the inbox is empty".to_owned());
     }
@@ -222,7 +226,7 @@ fn inbox(context: &ProjectContext, _: &Identity, args: Inbox) -> Result<Value, E
 }
 
 /// A letter in words: in one line, or with its whole text.
-fn said(letter: &Letter, peek: Option<bool>) -> String {
+fn letter_text(letter: &Letter, peek: Option<bool>) -> String {
     match &letter.text {
         Some(text) if peek != Some(true) => {
             let head = Letter { text: None, ..letter.clone() };
@@ -246,33 +250,32 @@ fn remember(context: &ProjectContext, _: &Identity, args: Remember) -> Result<Va
     let kind = match args.kind.unwrap_or(Remembered::Constraint) {
         Remembered::Plan => {
             let task = Planned { text: args.text, scope: paths, ..Planned::default() };
-            return native::plan(context, &[task])?.told();
+            return native::plan(context, &[task])?.value();
         }
-        Remembered::Constraint => "constraint",
-        Remembered::Decision => "decision",
-        Remembered::Trap => "trap",
+        Remembered::Constraint => Kind::Constraint,
+        Remembered::Decision => Kind::Decision,
+        Remembered::Trap => Kind::Trap,
     };
-    let mut data = json!({ "text": args.text });
-    if !paths.is_empty() {
-        data["related_paths"] = paths.into();
-    }
-    let given = json!({ "entity": kind, "data": data });
-    let made = Verbs::new(context)?.call(Verb::Create, &given)?;
-    let label = made["short_label"].as_str().unwrap_or(kind);
-    Ok(json!({ "id": made["id"], "text": format!("{label} is remembered") }))
+    let written = Written { text: Some(args.text), tags: Vec::new(), related_paths: paths };
+    let create = Create { entity: kind, data: written.into(), request_id: None };
+    let made = Verbs::new(context)?.perform(Request::Create(create))?;
+    let Stored { id, short_label, .. } = answers::read(&made)?;
+    Ok(json!({ "id": id, "text": format!("{short_label} is remembered") }))
 }
 
 fn ask(context: &ProjectContext, _: &Identity, args: Ask) -> Result<Value, Error> {
-    let mut given =
-        json!({ "kind": "memory", "query": args.question, "maxItems": 5, "matching": true });
-    if let Some(path) = args.path {
-        given["path"] = path.into();
-    }
-    let found = Verbs::new(context)?.call(Verb::Context, &given)?;
+    let asked = Context {
+        query: Some(args.question),
+        path: args.path,
+        items_max: Some(5),
+        matching: true,
+        ..Context::of(Sight::Memory)
+    };
+    let found = Verbs::new(context)?.perform(Request::Context(asked))?;
     let items = found["selected"].as_array().cloned().unwrap_or_default();
     let line = |item: &Value| {
-        let said = |name: &str| item[name].as_str().unwrap_or_default().to_owned();
-        format!("{}: {}", said("short_label"), said("text"))
+        let part = |name: &str| item[name].as_str().unwrap_or_default().to_owned();
+        format!("{}: {}", part("short_label"), part("text"))
     };
     let text = match items.as_slice() {
         [] => "nothing is remembered about that".to_owned(),
@@ -291,15 +294,15 @@ fn checkpoint(
         files: args.files.unwrap_or_default(),
         is_final: args.is_final.unwrap_or_default(),
     };
-    native::checkpoint(context, &made)?.told()
+    native::checkpoint(context, &made)?.value()
 }
 
 fn done(context: &ProjectContext, _: &Identity, args: Done) -> Result<Value, Error> {
     let Done { text } = args;
-    native::done(context, text.as_deref())?.told()
+    native::done(context, text.as_deref())?.value()
 }
 
 fn blocked(context: &ProjectContext, _: &Identity, args: Blocked) -> Result<Value, Error> {
     let Blocked { reason } = args;
-    native::blocked(context, &reason)?.told()
+    native::blocked(context, &reason)?.value()
 }

@@ -98,7 +98,7 @@ impl Service {
 /// An answer that tells of warnings, in the list it has for them.
 fn with_warnings(mut answer: Value, warnings: Vec<String>) -> Value {
     match answer.get_mut("warnings").and_then(Value::as_array_mut) {
-        Some(told) => told.extend(warnings.into_iter().map(Value::from)),
+        Some(shown) => shown.extend(warnings.into_iter().map(Value::from)),
         None if warnings.is_empty() => {}
         None => answer["warnings"] = warnings.into(),
     }
@@ -219,11 +219,11 @@ impl ServerHandler for Service {
         let arguments = request.arguments.unwrap_or_default();
         // One request is at work at a time, so it may take the thread.
         let outcome = self.call(&request.name, &host(&context), &arguments);
-        let said = vec![ContentBlock::text(outcome.text)];
+        let blocks = vec![ContentBlock::text(outcome.text)];
         let mut result = if outcome.failed {
-            CallToolResult::error(said)
+            CallToolResult::error(blocks)
         } else {
-            CallToolResult::success(said)
+            CallToolResult::success(blocks)
         };
         result.structured_content = Some(outcome.structured);
         Ok(CallToolResponse::from(result))

@@ -44,9 +44,9 @@ impl Output {
             .map_err(io::Error::from)
             .and_then(|bytes| framing.write(&mut *self.stream, &bytes));
         written.map_err(|error| {
-            let told = io::Error::new(error.kind(), error.to_string());
+            let copy = io::Error::new(error.kind(), error.to_string());
             self.gone.get_or_insert(error);
-            told
+            copy
         })
     }
 }

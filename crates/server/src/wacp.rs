@@ -136,7 +136,7 @@ fn asks<A: DeserializeOwned + JsonSchema + 'static>(
     query: impl Fn(A) -> Query + std::marker::Send + Sync + 'static,
 ) -> Tool {
     let answer =
-        move |context: &ProjectContext, args: A| told(context, &context.ask(&query(args))?);
+        move |context: &ProjectContext, args: A| on_the_wire(context, &context.ask(&query(args))?);
     Tool::taking::<A>(name, description, &SPEECH, answer).reading()
 }
 
@@ -146,8 +146,9 @@ fn orders<A: DeserializeOwned + JsonSchema + 'static>(
     description: &'static str,
     command: impl Fn(A) -> Command + std::marker::Send + Sync + 'static,
 ) -> Tool {
-    let reply =
-        move |context: &ProjectContext, args: A| told(context, &context.execute(command(args))?);
+    let reply = move |context: &ProjectContext, args: A| {
+        on_the_wire(context, &context.execute(command(args))?)
+    };
     Tool::taking::<A>(name, description, &SPEECH, reply)
 }
 
@@ -165,7 +166,10 @@ struct Inbox {
 fn waiting(context: &ProjectContext, args: Inbox) -> Result<Value, Error> {
     let Inbox { all, workspace } = args;
     if let Some(workspace) = workspace {
-        return told(context, &context.ask(&Query::InboxList(InboxList { all, workspace }))?);
+        return on_the_wire(
+            context,
+            &context.ask(&Query::InboxList(InboxList { all, workspace }))?,
+        );
     }
     let mut letters = mail::waiting(context)?.letters;
     if all {
@@ -178,7 +182,7 @@ fn waiting(context: &ProjectContext, args: Inbox) -> Result<Value, Error> {
 /// `letters` what was sent to the agent itself.
 fn take(context: &ProjectContext, take: Take) -> Result<Value, Error> {
     if take.workspace.is_some() {
-        return told(context, &context.execute(Command::InboxTake(take))?);
+        return on_the_wire(context, &context.execute(Command::InboxTake(take))?);
     }
     // Whoever takes its mail is there, also where no run has a workspace for it.
     context.client()?;
@@ -187,7 +191,7 @@ fn take(context: &ProjectContext, take: Take) -> Result<Value, Error> {
     let letters: Vec<&Letter> = taken.letters.iter().filter(is_record).collect();
     let mut answer = json!({ "envelopes": [], "left": taken.left, "letters": letters });
     for mail in &taken.mails {
-        let Value::Object(fields) = told(context, mail)? else { continue };
+        let Value::Object(fields) = on_the_wire(context, mail)? else { continue };
         for (name, value) in fields.into_iter().filter(|(name, _)| name != "left") {
             match (answer.get_mut(&name).and_then(Value::as_array_mut), value) {
                 (Some(all), Value::Array(more)) => all.extend(more),
@@ -207,13 +211,13 @@ fn send(context: &ProjectContext, send: Send) -> Result<Value, Error> {
             let letter = mail::send(context, &Outgoing { to: &to, text, reply_to })?;
             Ok(json!({ "letter": letter.id, "to": letter.to }))
         }
-        _ => told(context, &context.execute(Command::EnvelopeSend(send))?),
+        _ => on_the_wire(context, &context.execute(Command::EnvelopeSend(send))?),
     }
 }
 
 /// An answer on the wire: always an object, with the text of messages that were taken and of task
 /// descriptions beside their hashes.
-fn told(context: &ProjectContext, answer: &impl Serialize) -> Result<Value, Error> {
+fn on_the_wire(context: &ProjectContext, answer: &impl Serialize) -> Result<Value, Error> {
     let mut value = serde_json::to_value(answer)
         .map_err(|error| Error::defect(format!("an answer cannot be written: {error}")))?;
     if let Value::Array(items) = value {

@@ -388,6 +388,8 @@ impl From<EngineError> for Error {
                 }
                 Details::Allowed(allowed) => error.allowing(allowed.clone()),
                 Details::Findings(findings) => error.with(json!({ "findings": findings })),
+                Details::Lanes(collisions) => error.with(json!({ "collisions": collisions })),
+                Details::Plan(plan) => error.with(json!({ "plan": plan })),
                 Details::None {} => error,
             },
             EngineError::Pruned { .. } => {

@@ -18,6 +18,7 @@ pub mod native;
 pub mod peers;
 pub mod project;
 pub mod runner;
+mod search_cache;
 
 pub use context::{Caller, ProjectContext};
 pub use error::{Error, ErrorKind};

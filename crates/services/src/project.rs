@@ -11,7 +11,7 @@ use std::path::PathBuf;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use crate::error::Error;
-use crate::memory::SearchCache;
+use crate::search_cache::SearchCache;
 
 /// The name of a host that does not say who it is.
 pub const UNNAMED: &str = "mcp-client";

@@ -4,13 +4,13 @@ use althing_kernel::{Event, ProjectId, Stamped, Stream, WorkspaceId};
 use imbl::OrdMap;
 use serde::{Deserialize, Serialize};
 
-use crate::archive::Stub;
 use crate::commit::Commit;
 use crate::entry::{Entry, Pieces};
 use crate::hash::Hash;
 use crate::head::{Head, SignedHead};
 use crate::key::SecretKey;
 use crate::request::Asked;
+use crate::stub::Stub;
 use crate::tree::Frontier;
 
 /// The end of the trail: last hashes of its chains and the tree over it. Cheap to clone.

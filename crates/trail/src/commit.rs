@@ -3,8 +3,8 @@
 
 use serde::Deserialize;
 
-use crate::archive::Stub;
 use crate::hash::Hash;
+use crate::stub::Stub;
 
 /// Entries that became durable together, with the head that covers them.
 #[derive(Clone, Debug)]

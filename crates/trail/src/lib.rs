@@ -10,9 +10,11 @@
 //! run the same code, so they cannot drift apart.
 
 pub mod archive;
+pub mod archive_check;
 pub mod chain;
 pub mod commit;
 pub mod entry;
+pub mod error;
 pub mod export;
 pub mod hash;
 pub mod head;
@@ -21,14 +23,16 @@ mod line;
 pub mod log;
 pub mod proof;
 pub mod request;
+pub mod stub;
 pub mod tree;
 pub mod verify;
 
 pub use chain::Chain;
 pub use commit::Commit;
 pub use entry::Entry;
+pub use error::LogError;
 pub use hash::Hash;
 pub use head::{Head, SignedHead};
 pub use key::SecretKey;
-pub use log::{AppendError, Log, LogError, LogReader, Store};
+pub use log::{AppendError, Log, LogReader, Store};
 pub use request::{Asked, Request, Signature};

@@ -5,11 +5,11 @@ use serde_json::value::RawValue;
 
 use althing_kernel::PublicKey;
 
-use crate::archive::{Stub, Wanted};
 use crate::entry::Entry;
 use crate::hash::Hash;
 use crate::head::SignedHead;
 use crate::log::{LogError, LogErrorKind, LogLeaves, LogReader};
+use crate::stub::{Stub, Wanted};
 use crate::tree;
 
 /// Proof that an entry is part of the trail a head was signed for.

@@ -12,18 +12,18 @@
 //! be checked on its own, at the cost of one verification each.
 
 use althing_kernel::adoption::RULES_VERSION;
-use althing_kernel::archive::{Floor, Number};
+use althing_kernel::archive::{Number, ReplayBase};
 use althing_kernel::audit::{self, Auditor, Breach};
 use althing_kernel::{Actor, ApplyError, Command, Event, Principal, PublicKey, Stamped, State};
 use std::collections::HashSet;
 
-use crate::archive::{Stub, StubError};
 use crate::chain::{Builder, Chain, ChainImage, Misplaced};
 use crate::commit::Commit;
 use crate::entry::{Entry, EntryError};
 use crate::hash::{Domain, Hash};
 use crate::head::{Head, HeadError, SignedHead};
 use crate::request::{Asked, SignatureError};
+use crate::stub::{Stub, StubError};
 
 /// Fault of an entry, or of the commit that ends with it.
 #[derive(Debug, thiserror::Error)]
@@ -134,7 +134,7 @@ pub enum Fault {
     Stub(#[from] StubError),
     /// The replay base does not match the trail.
     #[error("the state that replay begins with is not the one the trail says")]
-    Floor,
+    ReplayBase,
     /// A key that is not among those expected.
     #[error("the trail is signed with {found}, which is not an expected key")]
     ForeignKey {
@@ -196,7 +196,7 @@ pub struct Checked {
 #[derive(Clone, Debug)]
 pub struct Base {
     /// Position of the base, and the hash of its file.
-    pub floor: Floor,
+    pub replay_base: ReplayBase,
     /// The chain at that position.
     pub chain: ChainImage,
     /// The state at that position.
@@ -216,7 +216,7 @@ pub struct Verifier {
     base: Option<Base>,
     /// Whether an entry is deleted, so that the state is unknown until the base.
     state_unknown: bool,
-    base_reached: Option<Floor>,
+    base_reached: Option<ReplayBase>,
     key: Option<PublicKey>,
     hashes: Vec<Hash>,
     /// The last entry of a decision that was cut off, until a recovery makes up for it.
@@ -345,6 +345,7 @@ impl Verifier {
         hold || match &entry.draft.event {
             Event::ProjectCreated(body) => body.rules == Some(RULES_VERSION),
             Event::RulesAdopted(body) => body.version == RULES_VERSION,
+            // Any other entry leaves the rules as they are.
             _ => false,
         }
     }
@@ -416,7 +417,7 @@ impl Verifier {
     fn check_stub(&mut self, builder: &mut Builder, line: &str) -> Result<(), Fault> {
         let stub = Stub::read(line)?;
         let seq = builder.chain().seq() + 1;
-        if self.base.as_ref().is_none_or(|base| base.floor.seq < seq) {
+        if self.base.as_ref().is_none_or(|base| base.replay_base.seq < seq) {
             return Err(Fault::Gone(stub.archive));
         }
         builder.skip(&stub);
@@ -429,16 +430,16 @@ impl Verifier {
     /// very entries.
     fn continue_from_base(&mut self) -> Result<(), Fault> {
         let seq = self.chain.seq();
-        let Some(base) = self.base.as_ref().filter(|base| base.floor.seq <= seq) else {
+        let Some(base) = self.base.as_ref().filter(|base| base.replay_base.seq <= seq) else {
             return Ok(());
         };
-        let same = base.floor.seq == seq && base.chain == self.chain.image();
+        let same = base.replay_base.seq == seq && base.chain == self.chain.image();
         let known = self.state_unknown || base.state.image() == self.state().image();
         if !same || !known {
-            return Err(Fault::Floor);
+            return Err(Fault::ReplayBase);
         }
         self.auditor = Auditor::new(base.state.clone());
-        self.base_reached = self.base.take().map(|base| base.floor);
+        self.base_reached = self.base.take().map(|base| base.replay_base);
         self.state_unknown = false;
         Ok(())
     }
@@ -468,6 +469,7 @@ impl Verifier {
         match &entry.stamped.draft.event {
             Event::ProjectCreated(body) => self.key = Some(body.runtime_key),
             Event::RuntimeRekeyed(body) => self.key = Some(body.new_key),
+            // Any other entry leaves the runtime's key as it is.
             _ => {}
         }
         Ok(entry)
@@ -586,9 +588,9 @@ impl Verifier {
         }
         // The deletion of archives records the replay base in the trail.
         let recorded =
-            self.base_reached.is_none() || self.base_reached.as_ref() == self.state().floor();
+            self.base_reached.is_none() || self.base_reached.as_ref() == self.state().replay_base();
         if self.base.is_some() || !recorded {
-            return Err(Fault::Floor);
+            return Err(Fault::ReplayBase);
         }
         if !self.options.every_signature
             && let Some(newest) = self.newest.take()

@@ -123,7 +123,8 @@ fn process(_: u32) -> Option<Process> {
     None
 }
 
-#[cfg(all(test, target_os = "linux"))]
+#[cfg(target_os = "linux")]
+#[cfg(test)]
 mod tests {
     use super::*;
 

@@ -29,7 +29,7 @@ pub struct Limits {
 
 impl Default for Limits {
     fn default() -> Self {
-        Limits { time: Duration::from_secs(600), env: Vec::new() }
+        Limits { time: Duration::from_mins(10), env: Vec::new() }
     }
 }
 

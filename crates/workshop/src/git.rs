@@ -1,15 +1,37 @@
 //! Git, asked without touching anybody's files or index.
 //!
+//! Attempts: [`repository`] finds out whether they can work in a repository, [`attempt_tree`] gives
+//! each a linked worktree, [`changes`] says what it changed, [`snapshot`] keeps its present state as
+//! a commit, [`rescue`] keeps what would be lost with its tree, [`merge`] brings it into a branch,
+//! [`scratch_tree`] is where the result is checked before, [`blame`] and [`history`] tell later
+//! which attempt wrote what. [`checkout`] is what all of them work on, [`occupants`] finds the
+//! processes that use a folder.
+//!
 //! Commits are made from a throw-away index, and branches appear with their first commit or not at
 //! all. What the person has checked out, staged or not yet saved stays as it is.
 
+pub mod attempt_tree;
 pub mod author;
+pub mod blame;
 pub mod call;
+pub mod changes;
+pub mod checkout;
+mod files;
+pub mod history;
+mod inner;
 pub mod lane;
+pub mod merge;
 pub mod message;
 pub mod object_id;
+pub mod occupants;
+mod passed_on;
 pub mod ref_name;
 pub mod refs;
+pub mod repository;
+pub mod rescue;
+pub mod scratch_tree;
+pub mod snapshot;
+pub mod submodule;
 pub mod tree_path;
 
 use std::collections::{BTreeMap, BTreeSet};

@@ -18,7 +18,7 @@ pub(super) fn run(setup: &Setup) -> Result<Vec<Row>, Error> {
     let mut empty =
         spawn_times(&setup.program, &folder, setup.time / 2, |_| vec!["--version".to_owned()])?;
     let mut commit = sqlite_commits(&setup.folder, 600, 1, setup.time / 2)?;
-    let floor = empty.percentile_us(0.5) + commit.percentile_us(0.5);
+    let least = empty.percentile_us(0.5) + commit.percentile_us(0.5);
     let claim = |n: u32| {
         ["claim", &format!("src/{n}.rs"), "--as", "bench", "--ttl", "1h"]
             .map(str::to_owned)
@@ -36,7 +36,7 @@ pub(super) fn run(setup: &Setup) -> Result<Vec<Row>, Error> {
             .beside("ms for an empty process", empty.percentile_us(0.5) / 1e3),
         Row::new("`althing claim`, signed and durable", claims.percentile_us(0.5) / 1e3, "ms")
             .detail(percentiles(&mut claims))
-            .beside("ms for an empty process and a SQLite commit", floor / 1e3),
+            .beside("ms for an empty process and a SQLite commit", least / 1e3),
     ])
 }
 

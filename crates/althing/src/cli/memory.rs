@@ -284,7 +284,7 @@ pub(crate) struct MemoryUpdate {
     pub(crate) clear: Vec<String>,
     /// Only if the record still has this version.
     #[arg(long, alias = "expect-version", value_name = "N")]
-    pub(crate) expected_version: Option<u64>,
+    pub(crate) expected_version: Option<u32>,
 }
 
 /// Arguments of `memory transition`.
@@ -319,7 +319,7 @@ pub(crate) struct MemoryTransition {
     pub(crate) overrides: bool,
     /// Only if the record still has this version.
     #[arg(long, alias = "expect-version", value_name = "N")]
-    pub(crate) expected_version: Option<u64>,
+    pub(crate) expected_version: Option<u32>,
 }
 
 /// Arguments of `remember`.

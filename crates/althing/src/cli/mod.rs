@@ -1,13 +1,14 @@
 //! The command line, as the parser sees it. Help texts are part of the interface.
 
+mod approvals;
 mod blobs;
 mod choices;
 mod demo;
 mod ending;
 mod frugal;
-mod highway;
 mod hooks;
 mod lanes;
+mod look_up;
 mod mail;
 mod man;
 mod mcp;
@@ -25,6 +26,10 @@ mod trail;
 mod views;
 mod work;
 
+pub(crate) use approvals::{
+    EscalationArgs, EscalationCommand, GateAnswer, GateArgs, GateCommand, GateList, GateModify,
+    HighwayArgs, HighwayCommand, HighwaySet, InjectArgs, switch,
+};
 pub(crate) use blobs::{Blob, BlobCommand, BlobGet};
 pub(crate) use choices::REMEMBERED;
 pub(crate) use demo::{Demo, DemoAgent, DemoTask};
@@ -33,12 +38,11 @@ pub(crate) use frugal::{
     BriefArgs, CapsuleArgs, CapsuleCommand, FactArgs, FactCommand, HaidArgs, ShimsArgs, SymbolArgs,
     SymbolCommand, TokensArgs, TokensBy, TokensCommand, TokensLog, ValidateArgs,
 };
-pub(crate) use highway::{
-    EscalationArgs, EscalationCommand, GateAnswer, GateArgs, GateCommand, GateList, GateModify,
-    HighwayArgs, HighwayCommand, HighwaySet, InjectArgs, switch,
-};
 pub(crate) use hooks::{ALL, Hook, HookCommand, HookEdit, Init, Uninit};
-pub(crate) use lanes::{LoopAct, MemoryCoordinate, MemoryDispatch, MemoryHarvest, MemoryLoop};
+pub(crate) use lanes::{
+    Aim, DispatchIntent, LoopAct, MemoryCoordinate, MemoryDispatch, MemoryHarvest, MemoryLoop,
+};
+pub(crate) use look_up::{Conformance, Rules};
 pub(crate) use mail::{
     CheckpointArgs, CheckpointCommand, CheckpointCreate, CheckpointNote, CheckpointShow, Findings,
     Inbox, Integrate, IntegrateAccept, IntegrateCommand, IntegrateResolve, IntegrateSalvage,
@@ -47,11 +51,12 @@ pub(crate) use mail::{
 pub(crate) use man::Man;
 pub(crate) use mcp::{Mcp, McpDialect};
 pub(crate) use memory::{
-    Ask, BoardArgs, MemoryArgs, MemoryCommand, MemoryContext, MemoryCreate, MemoryFind,
-    MemoryTransition, MemoryUpdate, MemoryWork, Remember,
+    Ask, BoardArgs, MemoryArgs, MemoryCommand, MemoryContext, MemoryCreate, MemoryFind, MemoryGet,
+    MemoryIntent, MemorySight, MemoryTransition, MemoryUpdate, MemoryWork, Remember,
 };
 pub(crate) use native::{BlockedArgs, DoneArgs, NextArgs, PlanArgs, PlanCommand};
 pub(crate) use people::{Users, UsersAdd, UsersCommand, WorkspaceTransfer};
+pub(crate) use read::bare;
 pub(crate) use rebuild::Rebuild;
 pub(crate) use recover::Recover;
 pub(crate) use resources::{
@@ -579,32 +584,6 @@ Example:
 pub(crate) struct Login {
     /// Your user id.
     pub(crate) name: String,
-}
-
-/// Arguments of `rules`.
-#[derive(Debug, Args)]
-pub(crate) struct Rules {
-    /// A rule's id, such as A-LEASE-01.
-    pub(crate) id: Option<String>,
-}
-
-/// Arguments of `conformance`.
-#[derive(Debug, Args)]
-#[command(after_help = "\
-Each requirement of WACP stands with the tests that show it, or with the reason why there is none.
-In the project's own folder `cargo xtask conformance` adds how each test came out.
-
-Examples:
-  althing conformance                              all, and a sum per level
-  althing conformance --level 1 --summary          counts, and every deviation")]
-pub(crate) struct Conformance {
-    /// Only requirements up to this level of the protocol: 1, 2 or 3.
-    #[arg(long, value_name = "N", default_value_t = 3)]
-    #[arg(value_parser = clap::value_parser!(u8).range(1..=3))]
-    pub(crate) level: u8,
-    /// Only the numbers and the deviations.
-    #[arg(long)]
-    pub(crate) summary: bool,
 }
 
 /// Arguments of `doctor`.

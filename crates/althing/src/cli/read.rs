@@ -7,7 +7,6 @@ use althing_kernel::workspace::{Party, Timeout};
 use althing_kernel::{AgentName, UserId};
 use serde::de::DeserializeOwned;
 
-use crate::settings::bare;
 use crate::span::parse_secs;
 
 pub(super) use crate::amounts::{amount, budget, cost, dimension, span};
@@ -83,6 +82,11 @@ pub(super) fn field_test(given: &str) -> Result<FieldTest, String> {
             Some(json.filter(|value: &serde_json::Value| !value.is_null()).unwrap_or_else(plain));
     }
     Ok(test)
+}
+
+/// A name as people read it in listings, with or without what it is the name of.
+pub(crate) fn bare<'t>(text: &'t str, prefix: &str) -> &'t str {
+    text.strip_prefix(prefix).unwrap_or(text)
 }
 
 #[cfg(test)]

@@ -11,7 +11,8 @@ use crate::cli::{BlobCommand, BlobGet};
 use crate::content::put_file;
 use crate::error::Error;
 use crate::naming::Naming;
-use crate::output::{one_line, written};
+use crate::output::one_line;
+use crate::screen::written;
 
 pub(crate) fn run(app: &App, command: &BlobCommand) -> Result<(), Error> {
     match command {

@@ -211,9 +211,9 @@ fn print(context: &CommandContext<'_>, made: &CheckpointView) -> Result<(), Erro
         context.out().line("")?;
         workspaces::file_table(context, &made.files_changed)?;
     }
-    if let Some(said) = &made.content {
+    if let Some(content) = &made.content {
         context.out().line("")?;
-        for line in content::shown(&context.blobs(), said) {
+        for line in content::shown(&context.blobs(), content) {
             context.out().line(format!("  {line}"))?;
         }
     }

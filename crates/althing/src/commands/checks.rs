@@ -52,16 +52,16 @@ pub(super) fn run(
         bar.keep_moving();
         let checked = check(folder, command, limit)?;
         drop(bar);
-        tell(out, &checked);
+        print_check(out, &checked);
         all.push(checked);
     }
     Ok(all)
 }
 
-fn tell(out: Out, checked: &Checked) {
+fn print_check(out: Out, checked: &Checked) {
     let took = show_secs(u64::try_from(checked.took_ms / 1_000).unwrap_or(u64::MAX));
-    let (tone, said) = if checked.passed { (Tone::Good, "passed") } else { (Tone::Bad, "failed") };
-    out.note(format!("  {} in {took}: {}", out.paint(tone, said), checked.ended));
+    let (tone, words) = if checked.passed { (Tone::Good, "passed") } else { (Tone::Bad, "failed") };
+    out.note(format!("  {} in {took}: {}", out.paint(tone, words), checked.ended));
     if !checked.passed {
         let lines: Vec<&str> = checked.output.lines().collect();
         for line in &lines[lines.len().saturating_sub(LINES_SHOWN)..] {
@@ -101,17 +101,17 @@ fn breach(checked: &Checked) -> ConflictArg {
     const DESCRIPTION_BYTES_MAX: usize = 1_000;
     const COMMAND_BYTES_MAX: usize = 200;
     let command = Text::<COMMAND_BYTES_MAX>::lossy(&one_line(&checked.command));
-    let mut said = format!("`{command}` failed ({})", checked.ended);
+    let mut words = format!("`{command}` failed ({})", checked.ended);
     let output = checked.output.trim();
     if !output.is_empty() {
-        said.push_str(":\n");
-        let room = DESCRIPTION_BYTES_MAX.saturating_sub(said.len());
+        words.push_str(":\n");
+        let room = DESCRIPTION_BYTES_MAX.saturating_sub(words.len());
         let from = output.len().saturating_sub(room);
         let from = (from..=output.len()).find(|at| output.is_char_boundary(*at));
-        said.push_str(&output[from.unwrap_or(output.len())..]);
+        words.push_str(&output[from.unwrap_or(output.len())..]);
     }
     ConflictArg {
-        description: Text::lossy(&said),
+        description: Text::lossy(&words),
         resources: vec![Text::lossy(&checked.command)],
         kind: ConflictType::ConstraintBreach,
     }
@@ -130,9 +130,9 @@ mod tests {
     fn a_conflict_holds_the_command_and_the_end_of_what_it_printed() {
         let long = format!("{}é the end\n", "é".repeat(2_000));
         let found = breach(&checked(&long));
-        let said = found.description.as_str();
-        assert!(said.starts_with("`make test` failed (exit status: 2):\né"), "{said}");
-        assert!(said.ends_with("é the end") && said.len() <= 1_000, "{said}");
+        let words = found.description.as_str();
+        assert!(words.starts_with("`make test` failed (exit status: 2):\né"), "{words}");
+        assert!(words.ends_with("é the end") && words.len() <= 1_000, "{words}");
         assert_eq!(
             breach(&checked("")).description.as_str(),
             "`make test` failed (exit status: 2)"

@@ -4,7 +4,7 @@ use serde::Serialize;
 
 use crate::app::App;
 use crate::error::Error;
-use crate::settings::Origin;
+use crate::settings::{Origin, Settings};
 use crate::table::{free_text, whole};
 
 #[derive(Serialize)]
@@ -17,15 +17,7 @@ struct Line {
 pub(crate) fn run(app: &App) -> Result<(), Error> {
     let project = app.project()?;
     let settings = &project.settings;
-    let named = |origin: Origin| match origin {
-        Origin::Flag => "flag".to_owned(),
-        Origin::Environment => "environment".to_owned(),
-        Origin::File => crate::settings::FILE_NAME.to_owned(),
-        Origin::Default => "default".to_owned(),
-    };
-    let line = |key, value: Option<String>, origin: String| Line { key, value, origin };
     let place = &project.place;
-    let secs = |secs: u64| Some(crate::span::show_secs(secs));
     let lines = [
         line("root", Some(place.root.display().to_string()), place.root_origin.to_owned()),
         line("state", Some(place.state.display().to_string()), place.state_origin.to_owned()),
@@ -38,8 +30,16 @@ pub(crate) fn run(app: &App) -> Result<(), Error> {
         line("user", shown(settings.user.value.as_ref()), named(settings.user.origin)),
         line("session", settings.session.value.clone(), named(settings.session.origin)),
         line("workspace", settings.workspace.value.clone(), named(settings.workspace.origin)),
-        line("lease_ttl", secs(settings.lease_ttl.value.secs()), named(settings.lease_ttl.origin)),
-        line("patience", secs(settings.patience_secs.value), named(settings.patience_secs.origin)),
+        line(
+            "lease_ttl",
+            Some(secs(settings.lease_ttl.value.secs())),
+            named(settings.lease_ttl.origin),
+        ),
+        line(
+            "patience",
+            Some(secs(settings.patience_secs.value)),
+            named(settings.patience_secs.origin),
+        ),
         line(
             "store_bytes_max",
             shown(settings.store_bytes_max.value.as_ref()),
@@ -48,7 +48,7 @@ pub(crate) fn run(app: &App) -> Result<(), Error> {
         line("integrate.checks", listed(&settings.checks.value), named(settings.checks.origin)),
         line(
             "integrate.check_timeout",
-            secs(settings.check_timeout_secs.value),
+            Some(secs(settings.check_timeout_secs.value)),
             named(settings.check_timeout_secs.origin),
         ),
         line(
@@ -73,13 +73,46 @@ pub(crate) fn run(app: &App) -> Result<(), Error> {
         ),
         line(
             "sessions.grace",
-            secs(settings.session_grace.value.secs()),
+            Some(secs(settings.session_grace.value.secs())),
             named(settings.session_grace.origin),
         ),
     ];
+    let lines: Vec<Line> =
+        lines.into_iter().chain(of_workshop(settings)).chain(of_hooks(settings)).collect();
+    if app.out.json {
+        return app.out.value(&lines);
+    }
+    let rows: Vec<Vec<String>> = lines
+        .into_iter()
+        .map(|line| {
+            vec![line.key.to_owned(), line.value.unwrap_or_else(|| "-".to_owned()), line.origin]
+        })
+        .collect();
+    app.out.table(&[whole("SETTING"), free_text("VALUE"), whole("FROM")], &rows)
+}
+
+fn named(origin: Origin) -> String {
+    match origin {
+        Origin::Flag => "flag".to_owned(),
+        Origin::Environment => "environment".to_owned(),
+        Origin::File => crate::settings::FILE_NAME.to_owned(),
+        Origin::Default => "default".to_owned(),
+    }
+}
+
+fn line(key: &'static str, value: Option<String>, origin: String) -> Line {
+    Line { key, value, origin }
+}
+
+fn secs(secs: u64) -> String {
+    crate::span::show_secs(secs)
+}
+
+/// The settings of runs.
+fn of_workshop(settings: &Settings) -> Vec<Line> {
     let own = &settings.workshop;
     let plain = |key, value: Option<String>, origin| line(key, value, named(origin));
-    let of_workshop = [
+    vec![
         plain("workshop.agents", listed(&own.agents.value), own.agents.origin),
         plain(
             "workshop.worktrees",
@@ -90,8 +123,8 @@ pub(crate) fn run(app: &App) -> Result<(), Error> {
         plain("workshop.copy", paths(&own.copy.value), own.copy.origin),
         plain("workshop.checks", listed(&own.checks.value), own.checks.origin),
         plain("workshop.into", own.into.value.clone(), own.into.origin),
-        plain("workshop.timeout", secs(own.timeout_secs.value), own.timeout_secs.origin),
-        plain("workshop.silence", secs(own.silence_secs.value), own.silence_secs.origin),
+        plain("workshop.timeout", Some(secs(own.timeout_secs.value)), own.timeout_secs.origin),
+        plain("workshop.silence", Some(secs(own.silence_secs.value)), own.silence_secs.origin),
         plain("workshop.port_base", shown(Some(&own.port_base.value)), own.port_base.origin),
         plain("workshop.ports", shown(Some(&own.ports.value)), own.ports.origin),
         plain(
@@ -102,10 +135,13 @@ pub(crate) fn run(app: &App) -> Result<(), Error> {
         plain("workshop.reuse", shown(Some(&own.reuse.value)), own.reuse.origin),
         plain("workshop.model", own.model.value.clone(), own.model.origin),
         plain("workshop.offline", shown(Some(&own.offline.value)), own.offline.origin),
-    ];
-    let lines: Vec<Line> = lines.into_iter().chain(of_workshop).collect();
+    ]
+}
+
+/// The settings of hooks.
+fn of_hooks(settings: &Settings) -> Vec<Line> {
     let word = |key, word: &str, origin| line(key, Some(word.to_owned()), named(origin));
-    let of_hooks = [
+    vec![
         word(
             "claims.on_edit",
             settings.claims_on_edit.value.word(),
@@ -123,18 +159,7 @@ pub(crate) fn run(app: &App) -> Result<(), Error> {
             named(settings.hooks_tokens.origin),
         ),
         word("hooks.stop", settings.hooks_stop.value.word(), settings.hooks_stop.origin),
-    ];
-    let lines: Vec<Line> = lines.into_iter().chain(of_hooks).collect();
-    if app.out.json {
-        return app.out.value(&lines);
-    }
-    let rows: Vec<Vec<String>> = lines
-        .into_iter()
-        .map(|line| {
-            vec![line.key.to_owned(), line.value.unwrap_or_else(|| "-".to_owned()), line.origin]
-        })
-        .collect();
-    app.out.table(&[whole("SETTING"), free_text("VALUE"), whole("FROM")], &rows)
+    ]
 }
 
 /// Commands, each in its own quotes.

@@ -2,7 +2,7 @@
 
 use althing_engine::trail_query::TrailQuery;
 use althing_kernel::admission::{Capacity, Limits, Standing};
-use althing_kernel::approvals::view::HighwayView;
+use althing_kernel::approvals::view::ApprovalsView;
 use althing_kernel::deployment::Deployment;
 use althing_kernel::query::RunView;
 use althing_kernel::run::{End, HandOver, Start};
@@ -11,7 +11,7 @@ use althing_kernel::workspace::view::WorkspaceView;
 use althing_kernel::{AgentName, Command, Event, Kind, Reply, Rule, WorkspaceId};
 use serde_json::json;
 
-use super::highway;
+use super::approvals;
 use crate::app::App;
 use crate::cli::{CoordinatorCommand, CoordinatorStart};
 use crate::command_context::CommandContext;
@@ -29,7 +29,11 @@ pub(crate) fn run(app: &App, command: CoordinatorCommand) -> Result<(), Error> {
         CoordinatorCommand::Stop(args) => {
             let end = End { force: args.force, reason: args.reason };
             let root = root_of(context.order(Command::RunEnd(end))?)?;
-            tell(&context, &root, &format!("the run {} is over: {}", root.workspace, root.status))
+            print_root(
+                &context,
+                &root,
+                &format!("the run {} is over: {}", root.workspace, root.status),
+            )
         }
     }
 }
@@ -52,7 +56,7 @@ fn start(context: &CommandContext<'_>, args: CoordinatorStart) -> Result<(), Err
     });
     let root = root_of(client.execute(start)?)?;
     let leads = leader(root.agent.as_ref());
-    tell(context, &root, &format!("a run begins; {leads}\nroot {}", root.workspace))
+    print_root(context, &root, &format!("a run begins; {leads}\nroot {}", root.workspace))
 }
 
 fn hand_over(context: &CommandContext<'_>, agent: Option<AgentName>) -> Result<(), Error> {
@@ -61,7 +65,7 @@ fn hand_over(context: &CommandContext<'_>, agent: Option<AgentName>) -> Result<(
         context.introduce(&client, leader)?;
     }
     let root = root_of(client.execute(Command::RunHandOver(HandOver { agent }))?)?;
-    tell(context, &root, &leader(root.agent.as_ref()))
+    print_root(context, &root, &leader(root.agent.as_ref()))
 }
 
 fn root_of(reply: Reply) -> Result<WorkspaceView, Error> {
@@ -71,7 +75,11 @@ fn root_of(reply: Reply) -> Result<WorkspaceView, Error> {
     }
 }
 
-fn tell(context: &CommandContext<'_>, root: &WorkspaceView, words: &str) -> Result<(), Error> {
+fn print_root(
+    context: &CommandContext<'_>,
+    root: &WorkspaceView,
+    words: &str,
+) -> Result<(), Error> {
     if context.out().json { context.out().value(root) } else { context.out().say(words) }
 }
 
@@ -105,7 +113,7 @@ fn show(context: &CommandContext<'_>) -> Result<(), Error> {
     if let Some(deployment) = terms.deployment {
         out.line(format!("deployment  {deployment}"))?;
     }
-    out.fact("highway", 12, &terms.highway_words())?;
+    out.fact("highway", 12, &terms.approval_words())?;
     out.line(format!("live        {}", counted(live as u64, "workspace", "workspaces")))?;
     for line in room_lines(limits.as_ref(), &room) {
         out.fact("room", 12, &line)?;
@@ -121,7 +129,7 @@ fn show(context: &CommandContext<'_>) -> Result<(), Error> {
 struct Terms {
     owner: Party,
     deployment: Option<Deployment>,
-    highway: HighwayView,
+    highway: ApprovalsView,
 }
 
 impl Terms {
@@ -141,11 +149,11 @@ impl Terms {
         Ok(Terms {
             owner: context.workspace_view(root.clone())?.owner,
             deployment: deployment.map(|run| run.deployment_model),
-            highway: highway::settings(context)?,
+            highway: approvals::settings(context)?,
         })
     }
 
-    fn highway_words(&self) -> String {
+    fn approval_words(&self) -> String {
         let gates: Vec<&str> = self.highway.effective.iter().map(|own| own.kind.as_str()).collect();
         let preset = self.highway.preset.map_or("custom settings", |preset| preset.as_str());
         match gates.as_slice() {
@@ -170,10 +178,10 @@ pub(super) fn room_lines(limits: Option<&Limits>, room: &[Standing]) -> Vec<Stri
             format!("{measured} of {limit} {what}")
         })
         .collect();
-    if let Some(floor) = limits.and_then(|limits| limits.disk_free_bytes) {
+    if let Some(least) = limits.and_then(|limits| limits.disk_free_bytes) {
         lines.push(format!(
             "at least {} of disk free before a workspace is created",
-            show_bytes(floor.get())
+            show_bytes(least.get())
         ));
     }
     lines

@@ -26,7 +26,7 @@ pub(crate) fn run(app: &App, args: &Do) -> Result<(), Error> {
     }
     let name = args.name.as_deref().unwrap_or_default();
     let text = match args.args.as_deref() {
-        Some("-") => stdin_text(app, "the arguments", ARGS_BYTES_MAX as u64)?,
+        Some("-") => stdin_text(&app.globals, "the arguments", ARGS_BYTES_MAX as u64)?,
         Some(text) => text.to_owned(),
         None => "{}".to_owned(),
     };

@@ -5,7 +5,7 @@ use althing_kernel::workspace::reparent::Reparent;
 use althing_kernel::workspace::terminate::Terminate;
 use althing_kernel::{Command, Reply};
 
-use super::workspaces::tell;
+use super::workspaces::print_reply;
 use crate::cli::{WorkspaceGrant, WorkspaceReparent, WorkspaceTerminate};
 use crate::command_context::CommandContext;
 use crate::error::Error;
@@ -41,5 +41,5 @@ pub(super) fn reparent(
     args: &WorkspaceReparent,
 ) -> Result<(), Error> {
     let (workspace, parent) = (context.workspace(&args.id)?, context.workspace(&args.below)?);
-    tell(context, context.order(Command::WorkspaceReparent(Reparent { parent, workspace }))?)
+    print_reply(context, context.order(Command::WorkspaceReparent(Reparent { parent, workspace }))?)
 }

@@ -17,7 +17,7 @@ use althing_kernel::workspace::view::WorkspaceView;
 use althing_kernel::{Actor, CheckpointId, Principal, WorkspaceId};
 use serde_json::{Value, json};
 
-use super::integration::said_of_conflict;
+use super::integration::describe_conflict;
 use crate::amounts::{budget_words, show_cost};
 use crate::command_context::CommandContext;
 use crate::content;
@@ -67,7 +67,7 @@ pub(super) fn print(context: &CommandContext<'_>, gate: &GateView) -> Result<(),
     match &gate.request {
         Some(Request::Create(create)) => {
             of_create(&mut sheet, create);
-            let blob = create.directive.as_ref().and_then(|said| said.content.blob());
+            let blob = create.directive.as_ref().and_then(|payload| payload.content.blob());
             text = blob.cloned().or(text);
         }
         Some(Request::Integrate(decide)) => of_merge(context, &mut sheet, decide),
@@ -173,7 +173,7 @@ fn of_create(sheet: &mut Sheet, create: &Create) {
     sheet.put_if("group", create.group.as_ref());
     sheet.each("tool", &create.mounts);
     sheet.put_if("context", create.context.as_ref().and_then(Content::blob));
-    let attached = create.directive.iter().flat_map(|said: &PayloadArg| &said.attachments);
+    let attached = create.directive.iter().flat_map(|payload: &PayloadArg| &payload.attachments);
     sheet.each("attached", attached.filter_map(Content::blob));
 }
 
@@ -272,7 +272,7 @@ fn of_resolve(context: &CommandContext<'_>, sheet: &mut Sheet, resolve: &Resolve
         of_workspace(sheet, &view);
         let open = view.conflicts.iter().filter(|open| open.id == resolve.conflict);
         for open in open {
-            sheet.put("conflict", &said_of_conflict(open));
+            sheet.put("conflict", &describe_conflict(open));
         }
         let made = checkpoint(context, &resolve.workspace, view.latest_final.as_ref());
         if let Some(made) = &made {

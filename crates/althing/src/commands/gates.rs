@@ -23,7 +23,7 @@ use serde_json::{Value, json};
 use std::io::Write as _;
 use std::time::Duration;
 
-use super::integration::said_of_conflict;
+use super::integration::describe_conflict;
 use super::{Outcome, gate_sheet};
 use crate::app::App;
 use crate::cli::{GateAnswer, GateCommand, GateList, GateModify};
@@ -32,8 +32,9 @@ use crate::content;
 use crate::error::{Error, exit_code};
 use crate::event_summary::word;
 use crate::naming::{Naming, short, short_ids};
-use crate::output::{Tone, clock_time, counted, from_now, one_line, written};
+use crate::output::{Tone, clock_time, counted, from_now, one_line};
 use crate::screen;
+use crate::screen::written;
 use crate::table::{telling_text, whole};
 
 /// How much of what waits is shown at least: whoever answers has to know what it is.
@@ -371,7 +372,7 @@ fn answer_all(
         let resolve = Resolve { action, gate: gate.clone(), modifications, reason };
         match client.execute(Command::GateResolve(resolve)) {
             Ok(reply) if context.out().json => outcomes.push(outcome(context, &reply)?),
-            Ok(reply) => tell(context, &reply)?,
+            Ok(reply) => print_reply(context, &reply)?,
             Err(EngineError::Refused(refusal)) if several => {
                 let failure = ended_how(context, &gate, Refusal::clone(&refusal).into());
                 refused += 1;
@@ -433,7 +434,7 @@ fn outcome(context: &CommandContext<'_>, reply: &Reply) -> Result<Value, Error> 
     Ok(value)
 }
 
-fn tell(context: &CommandContext<'_>, reply: &Reply) -> Result<(), Error> {
+fn print_reply(context: &CommandContext<'_>, reply: &Reply) -> Result<(), Error> {
     let Reply::Gate(gate) = reply else { return Err(Error::unexpected(reply)) };
     let left = gate.ended.as_ref().is_some_and(|end| end.action == GateEnd::Escalate);
     let stood = if left {
@@ -451,7 +452,7 @@ fn tell(context: &CommandContext<'_>, reply: &Reply) -> Result<(), Error> {
     context.out().say(&one_line(&format!("{}: {stood}{now}", waits(gate))))?;
     let conflicts = view.map(|view| view.conflicts).unwrap_or_default();
     for conflict in &conflicts {
-        context.out().line(format!("  {}", said_of_conflict(conflict)))?;
+        context.out().line(format!("  {}", describe_conflict(conflict)))?;
     }
     if !conflicts.is_empty() {
         context
@@ -464,7 +465,7 @@ fn tell(context: &CommandContext<'_>, reply: &Reply) -> Result<(), Error> {
 fn ask(context: &CommandContext<'_>, id: &str) -> Result<(), Error> {
     let gate = find(context, id)?.gate;
     let reply = context.order(Command::GateAsk(Ask { gate }))?;
-    if said_to_wait(context, &reply)? { Ok(()) } else { Err(Error::unexpected(&reply)) }
+    if note_waiting(context, &reply)? { Ok(()) } else { Err(Error::unexpected(&reply)) }
 }
 
 fn modify(context: &CommandContext<'_>, args: GateModify) -> Result<(), Error> {
@@ -498,7 +499,7 @@ fn modify(context: &CommandContext<'_>, args: GateModify) -> Result<(), Error> {
     if context.out().json {
         context.out().value(&outcome(context, &reply)?)
     } else {
-        tell(context, &reply)
+        print_reply(context, &reply)
     }
 }
 
@@ -517,7 +518,7 @@ fn estimate(given: &str) -> Result<Estimate, Error> {
 }
 
 /// Prints that a command waits at a gate, if it does. Returns whether it does.
-pub(super) fn said_to_wait(context: &CommandContext<'_>, reply: &Reply) -> Result<bool, Error> {
+pub(super) fn note_waiting(context: &CommandContext<'_>, reply: &Reply) -> Result<bool, Error> {
     let Reply::Gate(gate) = reply else { return Ok(false) };
     if context.out().json {
         context.out().value(gate)?;

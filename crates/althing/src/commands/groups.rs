@@ -21,13 +21,13 @@ pub(crate) fn run(app: &App, command: GroupCommand) -> Result<(), Error> {
         GroupCommand::Abort(args) => {
             let abort = AbortGroup { group: args.name.clone(), reason: args.reason };
             match context.order(Command::WorkspaceBatchAbort(abort)) {
-                Ok(reply) => tell(&context, reply, "ended"),
+                Ok(reply) => print_reply(&context, reply, "ended"),
                 Err(failure) => Err(at_a_gate(&context, &args.name, failure)),
             }
         }
         GroupCommand::Priority(args) => {
             let order = GroupPriority { group: args.name, priority: args.priority };
-            tell(&context, context.order(Command::WorkspaceBatchPriority(order))?, "changed")
+            print_reply(&context, context.order(Command::WorkspaceBatchPriority(order))?, "changed")
         }
     }
 }
@@ -81,7 +81,7 @@ fn show(context: &CommandContext<'_>, name: &GroupName) -> Result<(), Error> {
     workspaces::table(context, &found)
 }
 
-fn tell(context: &CommandContext<'_>, reply: Reply, done: &str) -> Result<(), Error> {
+fn print_reply(context: &CommandContext<'_>, reply: Reply, done: &str) -> Result<(), Error> {
     if context.out().json {
         return context.out().value(&reply);
     }

@@ -31,13 +31,13 @@ pub(crate) fn at(app: &App, args: &TrailAt) -> Result<(), Error> {
     leases::table(app, &picture.leases, picture.time)?;
     let live = picture.workspaces.iter().filter(|known| !known.status.is_terminal());
     for known in live {
-        app.out.line(one_line(&format!("workspace  {}", said_of_workspace(known))))?;
+        app.out.line(one_line(&format!("workspace  {}", describe_workspace(known))))?;
     }
     for task in picture.tasks.iter().filter(|task| !task.status.is_terminal()) {
-        app.out.cut_line(one_line(&format!("task       {}", said_of_task(task))))?;
+        app.out.cut_line(one_line(&format!("task       {}", describe_task(task))))?;
     }
     for envelope in &picture.mail {
-        app.out.line(one_line(&format!("mail       {}", said_of_mail(envelope))))?;
+        app.out.line(one_line(&format!("mail       {}", describe_mail(envelope))))?;
     }
     for user in &picture.users {
         app.out.line(one_line(&format!("person     {}", user.user)))?;
@@ -45,18 +45,18 @@ pub(crate) fn at(app: &App, args: &TrailAt) -> Result<(), Error> {
     Ok(())
 }
 
-fn said_of_mail(envelope: &EnvelopeView) -> String {
+fn describe_mail(envelope: &EnvelopeView) -> String {
     let EnvelopeView { kind, from, to, status, .. } = envelope;
     let stands = if envelope.delivered_at.is_some() { "unread" } else { "on its way" };
     format!("{stands}  {kind} {} -> {}  {}", short(from), short(to), word(status))
 }
 
-fn said_of_workspace(known: &WorkspaceThen) -> String {
+fn describe_workspace(known: &WorkspaceThen) -> String {
     let agent = known.agent.as_ref().map_or("the system", |agent| agent.as_str());
     format!("{}  {} of {agent}  {}", known.status, known.role, short(&known.workspace))
 }
 
-fn said_of_task(task: &TaskThen) -> String {
+fn describe_task(task: &TaskThen) -> String {
     // The name may be long and is cut; the id is what other commands take.
     format!("{}  {}  {}", task.status, short(&task.task), task.name)
 }
@@ -102,10 +102,12 @@ fn show(app: &App, difference: &Difference) -> Result<(), Error> {
         format!("lease    {}  {surfaces}  until {until}  {}", lease.holder, lease.lease)
     });
     each(&mut lines, &difference.workspaces, |known| {
-        format!("workspace  {}", said_of_workspace(known))
+        format!("workspace  {}", describe_workspace(known))
     });
-    each(&mut lines, &difference.tasks, |task| format!("task       {}", said_of_task(task)));
-    each(&mut lines, &difference.mail, |envelope| format!("mail       {}", said_of_mail(envelope)));
+    each(&mut lines, &difference.tasks, |task| format!("task       {}", describe_task(task)));
+    each(&mut lines, &difference.mail, |envelope| {
+        format!("mail       {}", describe_mail(envelope))
+    });
     if lines.is_empty() {
         return app.out.line("nothing changed");
     }

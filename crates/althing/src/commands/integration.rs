@@ -16,7 +16,7 @@ use std::time::Duration;
 
 use super::Outcome;
 use super::checks::{self, Checked};
-use super::gates::said_to_wait;
+use super::gates::note_waiting;
 use super::merged_tree::{Files, MergedTree, overlay, overlay_args};
 use crate::app::App;
 use crate::cli::{
@@ -45,7 +45,7 @@ pub(crate) fn run(app: &App, args: Integrate) -> Result<Outcome, Error> {
         IntegrateCommand::Reject(args) => judge(workspace, Decision::Reject, args),
         IntegrateCommand::Resolve(args) => resolve(&context, workspace, &args)?,
     };
-    tell(&context, &context.order(command)?, &[], None).map(|_| Outcome::Done)
+    print_reply(&context, &context.order(command)?, &[], None).map(|_| Outcome::Done)
 }
 
 fn accept(
@@ -71,7 +71,7 @@ fn accept(
         workspace,
     };
     let reply = client.execute(Command::IntegrationDecide(decide))?;
-    tell(context, &reply, checked.as_deref().unwrap_or_default(), None)
+    print_reply(context, &reply, checked.as_deref().unwrap_or_default(), None)
 }
 
 /// Checks what accepting finished work would lead to. What would be refused is not checked first:
@@ -127,7 +127,7 @@ fn salvage(
     let salvage =
         Salvage { checkpoint, conflicts, merge: None, merged, reason: args.reason, workspace };
     let reply = client.execute(Command::IntegrationSalvage(salvage))?;
-    tell(context, &reply, checked.as_deref().unwrap_or_default(), Some(words))
+    print_reply(context, &reply, checked.as_deref().unwrap_or_default(), Some(words))
 }
 
 /// The files that are taken out of a checkpoint: all of them, or those that were named.
@@ -266,7 +266,7 @@ fn conflict(
 }
 
 /// A conflict, with what it is about.
-pub(super) fn said_of_conflict(conflict: &OpenConflict) -> String {
+pub(super) fn describe_conflict(conflict: &OpenConflict) -> String {
     let resources: Vec<String> = conflict.resources.iter().map(ToString::to_string).collect();
     let about = format!("{}: {}", conflict.description, resources.join(", "));
     format!(
@@ -287,13 +287,13 @@ struct ReplyWithChecks<'t> {
 }
 
 /// Prints where an integration stands. A merge that stopped at a conflict is not done.
-fn tell(
+fn print_reply(
     context: &CommandContext<'_>,
     reply: &Reply,
     checks: &[Checked],
     done: Option<String>,
 ) -> Result<Outcome, Error> {
-    if said_to_wait(context, reply)? {
+    if note_waiting(context, reply)? {
         return Ok(Outcome::Done);
     }
     let Reply::Integration(stands) = reply else { return Err(Error::unexpected(reply)) };
@@ -307,7 +307,7 @@ fn tell(
     let stands_so = || format!("{} is {}", stands.workspace, stands.status);
     context.out().say(&done.filter(|_| !open).unwrap_or_else(stands_so))?;
     for conflict in &stands.conflicts {
-        context.out().line(said_of_conflict(conflict))?;
+        context.out().line(describe_conflict(conflict))?;
     }
     if open {
         context.out().note(

@@ -21,7 +21,7 @@ use std::time::{Duration, Instant};
 use super::do_by_name::read_request;
 use crate::app::{App, Project};
 use crate::error::Error;
-use crate::output::written;
+use crate::screen::written;
 
 /// How many commands may be under way at once.
 const UNDER_WAY_MAX: usize = 1024;

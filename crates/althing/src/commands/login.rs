@@ -6,8 +6,8 @@ use serde_json::json;
 
 use crate::app::{App, Project};
 use crate::cli::Login;
+use crate::cli::bare;
 use crate::error::Error;
-use crate::settings::bare;
 
 pub(crate) fn run(app: &App, args: &Login) -> Result<(), Error> {
     let id =

@@ -5,7 +5,7 @@ use althing_kernel::envelope::view::EnvelopeView;
 use althing_kernel::envelope::{Origin, PayloadArg, Priority, Send as Letter};
 use althing_kernel::id::AnyId;
 use althing_kernel::news::News;
-use althing_kernel::query::{Answer, InboxList, InboxView, Query, WorkspaceList};
+use althing_kernel::query::{InboxView, WorkspaceList};
 use althing_kernel::signal::{Emit, SignalType};
 use althing_kernel::token::TypeName;
 use althing_kernel::workspace::liveness::Quiet;
@@ -16,7 +16,7 @@ use althing_services::mail::{self, Address, Outgoing, TakenMail};
 use serde_json::json;
 use std::path::Path;
 
-use super::{gates, highway, meter};
+use super::{approvals, gates, meter};
 use crate::amounts;
 use crate::app::App;
 use crate::cli::{Inbox, Send, SignalArgs};
@@ -60,7 +60,7 @@ fn write(context: &CommandContext<'_>, args: &Send) -> Result<(), Error> {
         return Err(Error::usage(message).hint("Give its type, such as `--type query`."));
     }
     let text = match args.content.as_str() {
-        "-" => stdin_text(&context.app, "the message", TEXT_BYTES_MAX)?,
+        "-" => stdin_text(&context.app.globals, "the message", TEXT_BYTES_MAX)?,
         given => match given.strip_prefix('@') {
             Some(file) => read_file(Path::new(file))?,
             None => given.to_owned(),
@@ -106,24 +106,14 @@ fn post(context: &CommandContext<'_>, args: &Send, kind: TypeName) -> Result<(),
 pub(super) fn envelope(context: &CommandContext<'_>, text: &str) -> Result<EnvelopeId, Error> {
     let ids = match context.own() {
         Ok(own) => {
-            mail_of(context, own, true)?.envelopes.into_iter().map(|sent| sent.envelope).collect()
+            let mail = mail::inbox(&context.request, own, true)?;
+            mail.envelopes.into_iter().map(|sent| sent.envelope).collect()
         }
         Err(_) => Vec::new(),
     };
     let naming = Naming::of(ids);
     let meant = naming.find(text)?.unwrap_or(text);
     EnvelopeId::new(meant).map_err(|error| Error::usage(format!("{text:?}: {error}")))
-}
-
-fn mail_of(
-    context: &CommandContext<'_>,
-    workspace: WorkspaceId,
-    all: bool,
-) -> Result<InboxView, Error> {
-    match context.ask(&Query::InboxList(InboxList { all, workspace }))? {
-        Answer::Inbox(view) => Ok(view),
-        other => Err(Error::unexpected(&other)),
-    }
 }
 
 pub(crate) fn inbox(app: &App, args: &Inbox) -> Result<(), Error> {
@@ -158,7 +148,7 @@ fn inboxes(context: &CommandContext<'_>, all: bool) -> Result<Vec<InboxView>, Er
             Err(error) => return Err(error),
         }
     };
-    own.into_iter().map(|own| mail_of(context, own, all)).collect()
+    own.into_iter().map(|own| mail::inbox(&context.request, own, all)).collect()
 }
 
 /// Lists everything that waits for the caller, without taking anything.
@@ -374,8 +364,8 @@ fn print_signal(
         let words = format!("{} to {from} did not arrive: {why}", short(&envelope));
         return context.out().hanging(&format!("{at}  returned   {}", one_line(&words)));
     }
-    let said = format!("{}{reason}{near}{about}", notice.kind);
-    context.out().hanging(&format!("{at}  signal     from {from}  {}", one_line(&said)))
+    let emitted = format!("{}{reason}{near}{about}", notice.kind);
+    context.out().hanging(&format!("{at}  signal     from {from}  {}", one_line(&emitted)))
 }
 
 /// The message that a signal tells the end of: `failed` about an envelope comes from the runtime.
@@ -480,12 +470,12 @@ pub(crate) fn signal(app: &App, args: SignalArgs) -> Result<(), Error> {
     if context.out().json {
         return context.out().value(&reply);
     }
-    let Reply::Signal(said) = reply else { return Err(Error::unexpected(&reply)) };
-    if !said.effect && args.signal != SignalType::Escalation {
+    let Reply::Signal(emitted) = reply else { return Err(Error::unexpected(&reply)) };
+    if !emitted.effect && args.signal != SignalType::Escalation {
         context.out().note("the signal is on record; it changes nothing in this state");
     }
-    if said.status == Status::Integrating && said.effect {
-        let own = context.workspace_view(said.workspace.clone())?;
+    if emitted.status == Status::Integrating && emitted.effect {
+        let own = context.workspace_view(emitted.workspace.clone())?;
         if own.latest_final.is_none() {
             context
                 .out()
@@ -494,12 +484,12 @@ pub(crate) fn signal(app: &App, args: SignalArgs) -> Result<(), Error> {
     }
     context.out().line(format!(
         "{} said {}; it is {}",
-        short(&said.workspace),
+        short(&emitted.workspace),
         args.signal,
-        said.status
+        emitted.status
     ))?;
     match args.signal {
-        SignalType::Escalation => highway::say_waiting(&context, &said.signal_id),
+        SignalType::Escalation => approvals::say_waiting(&context, &emitted.signal_id),
         _ => Ok(()),
     }
 }

@@ -8,7 +8,7 @@ use althing_workshop::hosts::Hosts;
 use crate::app::{App, Project};
 use crate::cli::{Mcp, McpDialect};
 use crate::error::Error;
-use crate::frugal::own_haid;
+use crate::haid::own_haid;
 
 pub(crate) fn run(app: &App, args: &Mcp) -> Result<(), Error> {
     let project = app.project()?;
@@ -44,7 +44,7 @@ pub(crate) fn run(app: &App, args: &Mcp) -> Result<(), Error> {
 
 fn ledger(project: &Project, args: &Mcp) -> Result<Ledger, Error> {
     Ok(Ledger {
-        root: own_haid(project)?,
+        root: own_haid(project.root())?,
         planning: project.planning().root().to_owned(),
         ttl: project.settings.lease_ttl.value,
         agent: project.settings.agent.value.clone(),

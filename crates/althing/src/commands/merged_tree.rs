@@ -87,8 +87,8 @@ impl MergedTree {
         for args in [&["read-tree", "HEAD"][..], &["checkout-index", "--all", "--force"]] {
             let ran = git(args)?;
             if !ran.status.success() {
-                let said = String::from_utf8_lossy(&ran.stderr);
-                return Err(failed("the project cannot be checked out", &said.trim()));
+                let complaint = String::from_utf8_lossy(&ran.stderr);
+                return Err(failed("the project cannot be checked out", &complaint.trim()));
             }
         }
         Ok(())

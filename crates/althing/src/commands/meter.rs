@@ -54,7 +54,7 @@ fn report(context: &CommandContext<'_>, args: &MeterReportArgs) -> Result<(), Er
         None => context.acting_in()?,
     };
     let (cost, tokens) = (args.cost.unwrap_or_default(), args.tokens.unwrap_or_default());
-    tell(context, context.order(Command::MeterReport(Report { cost, tokens, workspace }))?)
+    print_reply(context, context.order(Command::MeterReport(Report { cost, tokens, workspace }))?)
 }
 
 /// Raises limits, or shows them if there is nothing to raise.
@@ -63,10 +63,13 @@ pub(super) fn raise(context: &CommandContext<'_>, args: &WorkspaceBudget) -> Res
     if limits.is_empty() {
         return show_one(context, workspace);
     }
-    tell(context, context.order(Command::WorkspaceModifyBudget(Modify { limits, workspace }))?)
+    print_reply(
+        context,
+        context.order(Command::WorkspaceModifyBudget(Modify { limits, workspace }))?,
+    )
 }
 
-fn tell(context: &CommandContext<'_>, reply: Reply) -> Result<(), Error> {
+fn print_reply(context: &CommandContext<'_>, reply: Reply) -> Result<(), Error> {
     if context.out().json {
         return context.out().value(&reply);
     }

@@ -1,6 +1,7 @@
 //! The commands, one file each or one per family.
 
 mod agents;
+mod approvals;
 mod backup;
 mod blobs;
 mod checkpoints;
@@ -18,7 +19,6 @@ mod frugal;
 mod gate_sheet;
 mod gates;
 mod groups;
-mod highway;
 mod history;
 mod holding;
 mod hook;
@@ -60,7 +60,6 @@ use crate::cli::{
     TaskCommand, UsersCommand, WorkspaceCommand,
 };
 use crate::error::Error;
-use refusals::Operation;
 
 /// How a command ended that did not fail as a whole.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -106,13 +105,61 @@ pub(crate) fn is_list(command: &Command) -> bool {
         | Command::Ps(_)
         | Command::Why(_)
         | Command::Config => true,
-        _ => false,
+        Command::Init(_)
+        | Command::Uninit(_)
+        | Command::Hook(_)
+        | Command::Supervise(_)
+        | Command::Run(_)
+        | Command::Logs(_)
+        | Command::Attach(_)
+        | Command::Pause(_)
+        | Command::Resume(_)
+        | Command::Stop(_)
+        | Command::Retry(_)
+        | Command::Rescue(_)
+        | Command::Undo(_)
+        | Command::Tick(_)
+        | Command::Demo(_)
+        | Command::DemoAgent(_)
+        | Command::Claim(_)
+        | Command::Release(_)
+        | Command::Renew(_)
+        | Command::Check(_)
+        | Command::Mcp(_)
+        | Command::Coordinator(_)
+        | Command::Send(_)
+        | Command::Signal(_)
+        | Command::Plan(_)
+        | Command::Next(_)
+        | Command::Done(_)
+        | Command::Blocked(_)
+        | Command::Checkpoint(_)
+        | Command::Integrate(_)
+        | Command::Group(_)
+        | Command::Right(_)
+        | Command::Inject(_)
+        | Command::Highway(_)
+        | Command::Symbol(_)
+        | Command::Fact(_)
+        | Command::Capsule(_)
+        | Command::Brief(_)
+        | Command::Haid(_)
+        | Command::Validate(_)
+        | Command::Shims(_)
+        | Command::Remember(_)
+        | Command::Login(_)
+        | Command::Doctor(_)
+        | Command::Recover(_)
+        | Command::Rebuild(_)
+        | Command::Backup(_)
+        | Command::Man(_)
+        | Command::Completions(_) => false,
     }
 }
 
 /// Carries a command out. Its refusal is on record.
 pub(crate) fn run(app: &App, command: Command) -> Result<Outcome, Error> {
-    let operation = Operation::of(&command);
+    let operation = refusals::operation(&command);
     perform(app, command).map_err(|error| match operation {
         Some(operation) if error.is_unrecorded_refusal() => operation.on_record(app, error),
         _ => error,
@@ -176,9 +223,9 @@ fn perform(app: &App, command: Command) -> Result<Outcome, Error> {
         Command::Group(args) => groups::run(app, args.command),
         Command::Right(args) => rights::run(app, args.command),
         Command::Gate(args) => return gates::run(app, args.command),
-        Command::Inject(args) => highway::inject(app, args),
-        Command::Escalations(args) => highway::escalations(app, args),
-        Command::Highway(args) => highway::highway(app, args.command),
+        Command::Inject(args) => approvals::inject(app, args),
+        Command::Escalations(args) => approvals::escalations(app, args),
+        Command::Highway(args) => approvals::highway(app, args.command),
         Command::Symbol(args) => frugal::symbol(app, &args.command),
         Command::Fact(args) => frugal::fact(app, &args.command),
         Command::Capsule(args) => frugal::capsule(app, &args.command),

@@ -7,7 +7,7 @@ use althing_kernel::records::next::{self, Next};
 use althing_kernel::records::vocabulary::Priority;
 use althing_kernel::text::Text;
 use althing_kernel::token::RoleName;
-use althing_services::native::{self, Checkpoint, Planned, Told, task_of};
+use althing_services::native::{self, Checkpoint, Planned, Worded, task_of};
 use std::time::{Duration, Instant};
 
 use super::leases::wait_time;
@@ -20,7 +20,7 @@ use crate::output::{Tone, one_line};
 use crate::surfaces;
 
 /// Prints an answer: its words, or all of it as JSON.
-fn tell(context: &CommandContext<'_>, answer: &impl Told) -> Result<(), Error> {
+fn print(context: &CommandContext<'_>, answer: &impl Worded) -> Result<(), Error> {
     if context.out().json {
         return context.out().value(answer);
     }
@@ -51,7 +51,7 @@ pub(crate) fn plan(app: &App, args: &PlanArgs) -> Result<(), Error> {
         }
         planned.push(Planned { after: after.clone(), priority, ..task });
     }
-    tell(&context, &native::plan(&context.request, &planned)?)
+    print(&context, &native::plan(&context.request, &planned)?)
 }
 
 /// Makes the folder a project if it is none yet.
@@ -84,7 +84,7 @@ pub(crate) fn next(app: &App, args: &NextArgs) -> Result<(), Error> {
     if let Some(time) = &args.wait {
         wait_for_one(&context, &ask, wait_time(time)?)?;
     }
-    tell(&context, &native::next(&context.request, &ask)?)
+    print(&context, &native::next(&context.request, &ask)?)
 }
 
 fn unfit(error: impl std::fmt::Display) -> Error {
@@ -118,12 +118,12 @@ fn wait_for_one(context: &CommandContext<'_>, ask: &Next, time: Duration) -> Res
 
 pub(crate) fn done(app: &App, args: &DoneArgs) -> Result<(), Error> {
     let context = CommandContext::open_as_own(app)?;
-    tell(&context, &native::done(&context.request, args.text.as_deref())?)
+    print(&context, &native::done(&context.request, args.text.as_deref())?)
 }
 
 pub(crate) fn blocked(app: &App, args: &BlockedArgs) -> Result<(), Error> {
     let context = CommandContext::open_as_own(app)?;
-    tell(&context, &native::blocked(&context.request, &args.reason)?)
+    print(&context, &native::blocked(&context.request, &args.reason)?)
 }
 
 /// Records how far the task in hand is.
@@ -137,5 +137,5 @@ pub(crate) fn checkpoint(app: &App, note: CheckpointNote) -> Result<(), Error> {
         files: files.collect::<Result<_, _>>()?,
         is_final: note.is_final,
     };
-    tell(&context, &native::checkpoint(&context.request, &made)?)
+    print(&context, &native::checkpoint(&context.request, &made)?)
 }

@@ -25,11 +25,11 @@ pub(crate) fn run(app: &App, args: &Rebuild) -> Result<(), Error> {
     if app.out.json {
         let aside: Vec<_> =
             done.aside.iter().map(|(path, now)| json!({ "file": path, "now": now })).collect();
-        let said = json!({ "root": planning.root(), "files": done.files, "written": done.written,
+        let summary = json!({ "root": planning.root(), "files": done.files, "written": done.written,
             "set_aside": aside, "not_adopted": refused });
         return match blocked {
-            Some(failure) => Err(failure.with(said)),
-            None => app.out.value(&said),
+            Some(failure) => Err(failure.with(summary)),
+            None => app.out.value(&summary),
         };
     }
     let files = counted((done.files - done.blocked.len()) as u64, "file", "files");

@@ -1,176 +1,118 @@
-//! Refusals that were decided before the kernel was asked, such as an unknown name. They are
-//! recorded like those of the kernel.
+//! The operation that the refusal of a command is recorded under.
 
-use althing_engine::{Credential, Engine, Signing};
-
-use crate::app::{App, Project};
 use crate::cli::{
     AgentsCommand, CapsuleCommand, CheckpointCommand, Command, CoordinatorCommand,
     EscalationCommand, FactCommand, GateCommand, GroupCommand, HighwayCommand, IntegrateCommand,
     MemoryCommand, MeterCommand, PlanArgs, PlanCommand, RightCommand, SymbolCommand, TaskCommand,
     TokensCommand, TrailCommand, UsersCommand, WorkspaceCommand,
 };
-use crate::error::Error;
-use crate::frugal::{agent_name, own_haid};
-use crate::settings::Asker;
+use crate::refusals::Operation;
 
-/// The operation that a refusal is recorded under.
-#[derive(Clone, Copy)]
-pub(super) struct Operation {
-    name: &'static str,
-    /// Whether a caller without a name is the HAID of this person.
-    has_own_name: bool,
-}
-
-impl Operation {
-    /// The operation that a command stands for; `None` if it only reads, or concerns the machine and
-    /// not the project.
-    pub(super) fn of(command: &Command) -> Option<Self> {
-        let by_name = |name| Operation { name, has_own_name: false };
-        let by_anybody = |name| Operation { name, has_own_name: true };
-        let name = match command {
-            Command::Claim(_) => Some("lease.open"),
-            Command::Release(args) if args.force => Some("lease.force"),
-            Command::Release(_) => Some("lease.release"),
-            Command::Renew(_) => Some("lease.renew"),
-            Command::Coordinator(args) => of_coordinator(&args.command),
-            Command::Workspace(args) => of_workspace(&args.command),
-            Command::Task(args) => of_task(&args.command),
-            Command::Send(_) => Some("envelope.send"),
-            Command::Inbox(args) => args.take.map(|_| "inbox.take"),
-            Command::Signal(_) => Some("signal.emit"),
-            Command::Checkpoint(args) => match &args.command {
-                None => return Some(by_anybody("checkpoint.create")),
-                Some(CheckpointCommand::Create(_)) => Some("checkpoint.create"),
-                Some(CheckpointCommand::List(_) | CheckpointCommand::Show(_)) => None,
-            },
-            Command::Integrate(args) => Some(of_integration(&args.command)),
-            Command::Right(args) => match &args.command {
-                RightCommand::Grant(_) => Some("right.grant"),
-                RightCommand::Revoke(_) => Some("right.revoke"),
-                RightCommand::List(_) => None,
-            },
-            Command::Meter(args) => args.command.as_ref().map(|command| match command {
-                MeterCommand::Report(_) => "meter.report",
-            }),
-            Command::Group(args) => match &args.command {
-                GroupCommand::Abort(_) => Some("workspace.batch_abort"),
-                GroupCommand::Priority(_) => Some("workspace.batch_priority"),
-                GroupCommand::List | GroupCommand::Show(_) => None,
-            },
-            Command::Gate(args) => match &args.command {
-                GateCommand::Approve(_) | GateCommand::Reject(_) | GateCommand::Modify(_) => {
-                    Some("gate.resolve")
-                }
-                GateCommand::Ask(_) => Some("gate.ask"),
-                GateCommand::List(_) | GateCommand::Show(_) => None,
-            },
-            Command::Inject(_) => Some("highway.inject"),
-            Command::Escalations(args) => args.command.as_ref().map(|command| match command {
-                EscalationCommand::Answer(_)
-                | EscalationCommand::Abort(_)
-                | EscalationCommand::Delegate(_) => "escalation.answer",
-            }),
-            Command::Highway(args) => match &args.command {
-                HighwayCommand::Set(_) => Some("highway.configure"),
-                HighwayCommand::Show => None,
-            },
-            Command::Symbol(args) => return of_symbol(&args.command).map(by_anybody),
-            Command::Fact(args) => return of_fact(&args.command).map(by_anybody),
-            Command::Capsule(args) => return of_capsule(&args.command).map(by_anybody),
-            Command::Tokens(args) => {
-                return args.command.as_ref().and_then(of_tokens).map(by_anybody);
-            }
-            Command::Memory(args) => return of_memory(&args.command).map(by_anybody),
-            Command::Plan(PlanArgs { command: Some(PlanCommand::Check(_)), .. }) => None,
-            Command::Remember(_) | Command::Plan(_) => return Some(by_anybody("memory.create")),
-            Command::Pause(args) if args.task.is_some() => Some("workspace.suspend"),
-            Command::Resume(args) if args.task.is_some() => Some("workspace.resume"),
-            Command::Pause(_) | Command::Resume(_) | Command::Stop(_) => Some("run.hold"),
-            Command::Retry(_) => Some("task.retry"),
-            Command::Undo(_) => Some("integration.undo"),
-            Command::Next(_) => return Some(by_anybody("work.next")),
-            Command::Done(_) | Command::Blocked(_) => return Some(by_anybody("work.finish")),
-            Command::Trail(args) => args.command.as_ref().and_then(of_trail),
-            Command::Agents(args) => args.command.as_ref().map(|command| match command {
-                AgentsCommand::Register => "agent.register",
-            }),
-            Command::Users(args) => args.command.as_ref().and_then(of_users),
-            Command::Backup(args) => args.restore.then_some("backup.restore"),
-            Command::Init(_)
-            | Command::Demo(_)
-            | Command::DemoAgent(_)
-            | Command::Supervise(_)
-            // What it asks of the kernel is on record there; the rest is refused before it begins.
-            | Command::Run(_)
-            | Command::Ps(_)
-            | Command::Logs(_)
-            | Command::Attach(_)
-            | Command::Rescue(_)
-            | Command::Why(_)
-            | Command::Tick(_)
-            | Command::Status(_)
-            | Command::Claims(_)
-            | Command::Check(_)
-            | Command::Brief(_)
-            | Command::Haid(_)
-            | Command::Validate(_)
-            | Command::Shims(_)
-            | Command::Ask(_)
-            | Command::Board(_)
-            // The kernel is asked by the name of the command.
-            | Command::Do(_)
-            // Each request of a host has its own refusal.
-            | Command::Mcp(_)
-            | Command::Hook(_)
-            | Command::Uninit(_)
-            | Command::View(_)
-            | Command::Blob(_)
-            | Command::Login(_)
-            | Command::Config
-            | Command::Rules(_)
-            | Command::Conformance(_)
-            | Command::Doctor(_)
-            | Command::Recover(_)
-            | Command::Rebuild(_)
-            | Command::Completions(_)
-            | Command::Man(_) => None,
-        };
-        name.map(by_name)
-    }
-
-    /// The same error. A refusal that is not on record yet is recorded in the caller's name, unless
-    /// there is no caller or a person who has not authenticated. If recording fails, returns that
-    /// error instead.
-    pub(super) fn on_record(self, app: &App, error: Error) -> Error {
-        let Ok(project) = app.project() else { return error };
-        // Where there is no project, there is nothing to record it in.
-        let Ok(engine) = project.engine() else { return error };
-        let client = match self.credential(app, &project, &engine) {
-            Ok(Some(credential)) => engine.client(credential, Signing::Each),
-            Ok(None) => return error,
-            Err(other) => return other,
-        };
-        let session = project.session(&engine).ok().flatten();
-        error.recorded(&client.in_session(session).warning(&app.warnings), self.name)
-    }
-
-    /// The credential of the caller, if no passphrase has to be asked for.
-    fn credential(
-        self,
-        app: &App,
-        project: &Project,
-        engine: &Engine,
-    ) -> Result<Option<Credential>, Error> {
-        if let Some(credential) = app.authenticated.get() {
-            return Ok(Some(credential.clone()));
+/// The operation that a command stands for; `None` if it only reads, or concerns the machine and not
+/// the project.
+pub(super) fn operation(command: &Command) -> Option<Operation> {
+    let (by_name, by_anybody) = (Operation::named, Operation::of_anybody);
+    let name = match command {
+        Command::Claim(_) => Some("lease.open"),
+        Command::Release(args) if args.force => Some("lease.force"),
+        Command::Release(_) => Some("lease.release"),
+        Command::Renew(_) => Some("lease.renew"),
+        Command::Coordinator(args) => of_coordinator(&args.command),
+        Command::Workspace(args) => of_workspace(&args.command),
+        Command::Task(args) => of_task(&args.command),
+        Command::Send(_) => Some("envelope.send"),
+        Command::Inbox(args) => args.take.map(|_| "inbox.take"),
+        Command::Signal(_) => Some("signal.emit"),
+        Command::Checkpoint(args) => match &args.command {
+            None => return Some(by_anybody("checkpoint.create")),
+            Some(CheckpointCommand::Create(_)) => Some("checkpoint.create"),
+            Some(CheckpointCommand::List(_) | CheckpointCommand::Show(_)) => None,
+        },
+        Command::Integrate(args) => Some(of_integration(&args.command)),
+        Command::Right(args) => of_right(&args.command),
+        Command::Meter(args) => args.command.as_ref().map(|command| match command {
+            MeterCommand::Report(_) => "meter.report",
+        }),
+        Command::Group(args) => match &args.command {
+            GroupCommand::Abort(_) => Some("workspace.batch_abort"),
+            GroupCommand::Priority(_) => Some("workspace.batch_priority"),
+            GroupCommand::List | GroupCommand::Show(_) => None,
+        },
+        Command::Gate(args) => of_gate(&args.command),
+        Command::Inject(_) => Some("highway.inject"),
+        Command::Escalations(args) => args.command.as_ref().map(|command| match command {
+            EscalationCommand::Answer(_)
+            | EscalationCommand::Abort(_)
+            | EscalationCommand::Delegate(_) => "escalation.answer",
+        }),
+        Command::Highway(args) => match &args.command {
+            HighwayCommand::Set(_) => Some("highway.configure"),
+            HighwayCommand::Show => None,
+        },
+        Command::Symbol(args) => return of_symbol(&args.command).map(by_anybody),
+        Command::Fact(args) => return of_fact(&args.command).map(by_anybody),
+        Command::Capsule(args) => return of_capsule(&args.command).map(by_anybody),
+        Command::Tokens(args) => {
+            return args.command.as_ref().and_then(of_tokens).map(by_anybody);
         }
-        match project.settings.asker()? {
-            Some(Asker::Agent(name)) => Ok(Some(engine.agent(&name)?)),
-            None if self.has_own_name => Ok(Some(engine.agent(&agent_name(&own_haid(project)?)?)?)),
-            Some(Asker::User(_)) | None => Ok(None),
+        Command::Memory(args) => return of_memory(&args.command).map(by_anybody),
+        Command::Remember(_) | Command::Plan(PlanArgs { command: None, .. }) => {
+            return Some(by_anybody("memory.create"));
         }
-    }
+        Command::Pause(args) => Some(of_steering(args.task.as_deref(), "workspace.suspend")),
+        Command::Resume(args) => Some(of_steering(args.task.as_deref(), "workspace.resume")),
+        Command::Stop(_) => Some("run.hold"),
+        Command::Retry(_) => Some("task.retry"),
+        Command::Undo(_) => Some("integration.undo"),
+        Command::Next(_) => return Some(by_anybody("work.next")),
+        Command::Done(_) | Command::Blocked(_) => return Some(by_anybody("work.finish")),
+        Command::Trail(args) => args.command.as_ref().and_then(of_trail),
+        Command::Agents(args) => args.command.as_ref().map(|command| match command {
+            AgentsCommand::Register => "agent.register",
+        }),
+        Command::Users(args) => args.command.as_ref().and_then(of_users),
+        Command::Backup(args) => args.restore.then_some("backup.restore"),
+        Command::Plan(PlanArgs { command: Some(PlanCommand::Check(_)), .. })
+        | Command::Init(_)
+        | Command::Demo(_)
+        | Command::DemoAgent(_)
+        | Command::Supervise(_)
+        // What it asks of the kernel is on record there; the rest is refused before it begins.
+        | Command::Run(_)
+        | Command::Ps(_)
+        | Command::Logs(_)
+        | Command::Attach(_)
+        | Command::Rescue(_)
+        | Command::Why(_)
+        | Command::Tick(_)
+        | Command::Status(_)
+        | Command::Claims(_)
+        | Command::Check(_)
+        | Command::Brief(_)
+        | Command::Haid(_)
+        | Command::Validate(_)
+        | Command::Shims(_)
+        | Command::Ask(_)
+        | Command::Board(_)
+        // The kernel is asked by the name of the command.
+        | Command::Do(_)
+        // Each request of a host has its own refusal.
+        | Command::Mcp(_)
+        | Command::Hook(_)
+        | Command::Uninit(_)
+        | Command::View(_)
+        | Command::Blob(_)
+        | Command::Login(_)
+        | Command::Config
+        | Command::Rules(_)
+        | Command::Conformance(_)
+        | Command::Doctor(_)
+        | Command::Recover(_)
+        | Command::Rebuild(_)
+        | Command::Completions(_)
+        | Command::Man(_) => None,
+    };
+    name.map(by_name)
 }
 
 fn of_coordinator(command: &CoordinatorCommand) -> Option<&'static str> {
@@ -317,5 +259,28 @@ fn of_users(command: &UsersCommand) -> Option<&'static str> {
         UsersCommand::Grant(_) => Some("capability.grant"),
         UsersCommand::Revoke(_) => Some("capability.revoke"),
         UsersCommand::List | UsersCommand::Show(_) => None,
+    }
+}
+
+fn of_gate(command: &GateCommand) -> Option<&'static str> {
+    match command {
+        GateCommand::Approve(_) | GateCommand::Reject(_) | GateCommand::Modify(_) => {
+            Some("gate.resolve")
+        }
+        GateCommand::Ask(_) => Some("gate.ask"),
+        GateCommand::List(_) | GateCommand::Show(_) => None,
+    }
+}
+
+/// Orders about one task, or about the whole run.
+fn of_steering(task: Option<&str>, of_task: &'static str) -> &'static str {
+    if task.is_some() { of_task } else { "run.hold" }
+}
+
+fn of_right(command: &RightCommand) -> Option<&'static str> {
+    match command {
+        RightCommand::Grant(_) => Some("right.grant"),
+        RightCommand::Revoke(_) => Some("right.revoke"),
+        RightCommand::List(_) => None,
     }
 }

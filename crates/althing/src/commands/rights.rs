@@ -15,7 +15,7 @@ pub(crate) fn run(app: &App, command: RightCommand) -> Result<(), Error> {
         RightCommand::Grant(args) => grant(&context, &args),
         RightCommand::Revoke(args) => {
             let revoke = Revoke { reason: args.reason, right: context.right(&args.id)? };
-            tell(&context, context.order(Command::RightRevoke(revoke))?, "no longer sends")
+            print_reply(&context, context.order(Command::RightRevoke(revoke))?, "no longer sends")
         }
         RightCommand::List(args) => {
             let rights = context.right_list(RightList {
@@ -40,10 +40,10 @@ fn grant(context: &CommandContext<'_>, args: &RightGrant) -> Result<(), Error> {
         once: args.once,
         target: context.workspace(&args.target)?,
     };
-    tell(context, context.order(Command::RightGrant(grant))?, "may send")
+    print_reply(context, context.order(Command::RightGrant(grant))?, "may send")
 }
 
-fn tell(context: &CommandContext<'_>, reply: Reply, does: &str) -> Result<(), Error> {
+fn print_reply(context: &CommandContext<'_>, reply: Reply, does: &str) -> Result<(), Error> {
     if context.out().json {
         return context.out().value(&reply);
     }

@@ -1,7 +1,7 @@
 //! The part of `althing status` about the current run.
 
 use althing_engine::trail_query::TrailQuery;
-use althing_kernel::approvals::view::HighwayView;
+use althing_kernel::approvals::view::ApprovalsView;
 use althing_kernel::query::{EscalationList, RunView, TaskList, WorkspaceList};
 use althing_kernel::workspace::Status;
 use althing_kernel::workspace::view::WorkspaceView;
@@ -10,7 +10,7 @@ use serde::Serialize;
 use std::collections::BTreeMap;
 
 use super::coordinator::{leader, room_lines};
-use super::{gates, highway};
+use super::{approvals, gates};
 use crate::command_context::CommandContext;
 use crate::error::Error;
 use crate::naming::short;
@@ -30,7 +30,7 @@ pub(super) struct Summary {
     tasks: BTreeMap<&'static str, usize>,
     blocked: Vec<Blocked>,
     /// The approval settings, and who chose them.
-    highway: HighwayView,
+    highway: ApprovalsView,
     /// Open gates.
     gates: Waiting,
     /// How many gates were rejected because nobody answered, and can be asked again.
@@ -102,11 +102,11 @@ impl Summary {
         let blocked = blocked.map(|view| Blocked::of(context, view)).collect::<Result<_, _>>()?;
         let open = gates::open(context)?;
         let waiting = Waiting::of(open.iter().map(|gate| (gate.owner.to_string(), gate.since)));
-        let asked = highway::waiting(context, EscalationList::default())?;
+        let asked = approvals::waiting(context, EscalationList::default())?;
         let asked = asked.iter().map(|open| (open.owner.to_string(), open.since));
         let escalations = Waiting::of(asked);
         let unanswered = gates::unanswered(context)?.len() as u64;
-        let highway = highway::settings(context)?;
+        let highway = approvals::settings(context)?;
         Ok(Some(Summary {
             run,
             workspaces,
@@ -130,7 +130,7 @@ impl Summary {
         for line in room_lines(self.run.limits.as_ref(), &self.run.room) {
             out.fact("room: ", 6, &line)?;
         }
-        match highway::unanswered(&self.highway).as_slice() {
+        match approvals::unanswered(&self.highway).as_slice() {
             [] => out.line("gates: none; nothing waits for people")?,
             lines => lines.iter().try_for_each(|line| out.fact("gates: ", 7, line))?,
         }

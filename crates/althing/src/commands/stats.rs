@@ -51,8 +51,8 @@ pub(super) fn run(app: &App, args: &TrailStats) -> Result<(), Error> {
 fn print(out: Out, stats: &Stats) -> Result<(), Error> {
     let total = counted(stats.count, "entry", "entries");
     let summed = stats.figures.as_ref().zip(stats.sum.as_ref());
-    let summed =
-        summed.map_or(String::new(), |(figures, field)| format!("; {field}: {}", said_of(figures)));
+    let summed = summed
+        .map_or(String::new(), |(figures, field)| format!("; {field}: {}", describe(figures)));
     out.line(format!("{total}{summed}"))?;
     if stats.groups.is_empty() {
         return Ok(());
@@ -94,7 +94,7 @@ fn print(out: Out, stats: &Stats) -> Result<(), Error> {
     }
 }
 
-fn said_of(figures: &Figures) -> String {
+fn describe(figures: &Figures) -> String {
     let Figures { values, sum, min, max, avg } = figures;
     match (min, max, avg) {
         (Some(min), Some(max), Some(avg)) => {

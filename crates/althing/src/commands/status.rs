@@ -22,8 +22,9 @@ use crate::command_context::CommandContext;
 use crate::error::Error;
 use crate::event_summary::summary;
 use crate::naming::short_ids;
-use crate::output::{Tone, counted, from_now, one_line, show_bytes, show_span, written};
+use crate::output::{Tone, counted, from_now, one_line, show_bytes, show_span};
 use crate::screen;
+use crate::screen::written;
 use crate::span::{parse_secs, show_secs};
 
 /// How many recent refusals are shown, and among how many last entries they are looked for.

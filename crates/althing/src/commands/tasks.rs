@@ -35,11 +35,11 @@ pub(crate) fn run(app: &App, command: TaskCommand) -> Result<(), Error> {
         TaskCommand::Assign(args) => assign(&context, args),
         TaskCommand::Retry(args) => {
             let task = context.task(&args.id)?;
-            tell(&context, context.order(Command::TaskRetry(Retry { task }))?)
+            print_reply(&context, context.order(Command::TaskRetry(Retry { task }))?)
         }
         TaskCommand::Cancel(args) => {
             let (task, reason) = (context.task(&args.id)?, args.reason);
-            tell(&context, context.order(Command::TaskCancel(Cancel { reason, task }))?)
+            print_reply(&context, context.order(Command::TaskCancel(Cancel { reason, task }))?)
         }
         TaskCommand::List(args) => list(&context, &args),
         TaskCommand::Show(args) => show(&context, &args.id),
@@ -105,7 +105,7 @@ impl From<PlanTask> for Planned {
 
 pub(super) fn plan(context: &CommandContext<'_>, file: &Path) -> Result<(), Error> {
     let read: PlanFile = if file.as_os_str() == "-" {
-        let text = stdin_text(&context.app, "the plan", PLAN_BYTES_MAX)?;
+        let text = stdin_text(&context.app.globals, "the plan", PLAN_BYTES_MAX)?;
         parse_document(&text, !text.trim_start().starts_with('{'), "standard input")?
     } else {
         read_document(file)?
@@ -142,7 +142,7 @@ fn add(context: &CommandContext<'_>, args: TaskAdd) -> Result<(), Error> {
         priority: args.priority,
         terms: None,
     };
-    tell(context, context.order(Command::TaskAdd(add))?)
+    print_reply(context, context.order(Command::TaskAdd(add))?)
 }
 
 fn approve(context: &CommandContext<'_>, args: &TaskApprove) -> Result<(), Error> {
@@ -150,7 +150,7 @@ fn approve(context: &CommandContext<'_>, args: &TaskApprove) -> Result<(), Error
         graph: args.graph.as_deref().map(|text| context.graph(text)).transpose()?,
         tasks: context.task_list(&args.tasks)?,
     };
-    tell(context, context.order(Command::TaskApprove(approve))?)
+    print_reply(context, context.order(Command::TaskApprove(approve))?)
 }
 
 fn assign(context: &CommandContext<'_>, args: TaskAssign) -> Result<(), Error> {
@@ -181,11 +181,11 @@ fn assign(context: &CommandContext<'_>, args: TaskAssign) -> Result<(), Error> {
     if context.engine()?.world()?.state.task(&assign.task).is_some() {
         context.introduce(&client, &assign.agent)?;
     }
-    workspaces::tell(context, client.execute(Command::TaskAssign(assign))?)
+    workspaces::print_reply(context, client.execute(Command::TaskAssign(assign))?)
 }
 
 /// Tells what a command made of tasks.
-fn tell(context: &CommandContext<'_>, reply: Reply) -> Result<(), Error> {
+fn print_reply(context: &CommandContext<'_>, reply: Reply) -> Result<(), Error> {
     if context.out().json {
         return context.out().value(&reply);
     }

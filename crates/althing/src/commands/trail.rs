@@ -27,8 +27,9 @@ use crate::error::Error;
 use crate::event_summary::summary;
 use crate::input::read_file;
 use crate::moment::parse_time;
-use crate::output::{Tone, counted, written};
+use crate::output::{Tone, counted};
 use crate::progress::Progress;
+use crate::screen::written;
 
 pub(crate) fn run(app: &App, args: Trail) -> Result<(), Error> {
     match args.command {

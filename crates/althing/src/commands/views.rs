@@ -1,8 +1,8 @@
-//! `althing view`: pictures of a run, a workspace, messages and the human highway.
+//! `althing view`: pictures of a run, a workspace, messages and approvals.
 
 use althing_engine::reports::OfRun;
+use althing_engine::reports::approvals::{Approvals, approvals};
 use althing_engine::reports::flow::{Flow, Message, OfFlow, Party, flow};
-use althing_engine::reports::highway::{Highway, highway};
 use althing_engine::reports::lanes::Lane;
 use althing_engine::reports::runs::{self, RunDigest};
 use althing_engine::reports::timeline::{OfTimeline, Timeline, timeline};
@@ -64,7 +64,7 @@ pub(crate) fn run(app: &App, command: ViewCommand) -> Result<(), Error> {
         ViewCommand::Run(args) => of_run(app, &args),
         ViewCommand::Workspace(args) => of_workspace(app, &args),
         ViewCommand::Flow(args) => of_flow(app, &args),
-        ViewCommand::Highway(args) => of_highway(app, &args),
+        ViewCommand::Highway(args) => of_approvals(app, &args),
     }
 }
 
@@ -343,7 +343,7 @@ fn print_flow(app: &App, flow: &Flow) -> Result<(), Error> {
         // A message that could not have known of the one above it.
         let side = if message.concurrent == Some(true) { '‖' } else { ' ' };
         let at = clock_time(message.at);
-        let said = if let Some(arrow) = arrow(flow, message).filter(|_| draws) {
+        let text = if let Some(arrow) = arrow(flow, message).filter(|_| draws) {
             // There is little room on an arrow: whose words it carries stands beside it.
             let by = message.by.as_ref().map_or_else(String::new, |by| format!("  {by}"));
             let arrow = Arrow { label: one_line(&message.kind), ..arrow };
@@ -355,7 +355,7 @@ fn print_flow(app: &App, flow: &Flow) -> Result<(), Error> {
             one_line(&format!("{from} -> {to}  {}{lost}", message.kind))
         };
         app.out
-            .cut_line(format!("{} {side} {said}", app.out.paint(Tone::Faint, &at)).trim_end())?;
+            .cut_line(format!("{} {side} {text}", app.out.paint(Tone::Faint, &at)).trim_end())?;
     }
     if flow.messages.iter().any(|message| message.concurrent == Some(true)) {
         let note = "‖ its sender could not have known of the one above: their order means nothing";
@@ -364,17 +364,17 @@ fn print_flow(app: &App, flow: &Flow) -> Result<(), Error> {
     Ok(())
 }
 
-fn of_highway(app: &App, args: &ViewRun) -> Result<(), Error> {
+fn of_approvals(app: &App, args: &ViewRun) -> Result<(), Error> {
     let looked = Looked::at(app, args.file.as_deref())?;
     let run = meant(looked.context.as_ref(), args.id.as_deref())?;
-    let seen = highway(&looked.source, &looked.scope, &OfRun { run })?;
+    let seen = approvals(&looked.source, &looked.scope, &OfRun { run })?;
     if app.out.json {
         return app.out.value(&seen);
     }
-    print_highway(app, &seen)
+    print_approvals(app, &seen)
 }
 
-fn print_highway(app: &App, seen: &Highway) -> Result<(), Error> {
+fn print_approvals(app: &App, seen: &Approvals) -> Result<(), Error> {
     let title = app.out.paint(Tone::Strong, &one_line(&short(&seen.run)));
     let figures = [
         counted(seen.gates.len() as u64, "gate", "gates"),
@@ -391,22 +391,22 @@ fn print_highway(app: &App, seen: &Highway) -> Result<(), Error> {
     if !people.is_empty() {
         app.out.line(format!("answered or put in: {}", people.join(", ")))?;
     }
-    let said = |text: Option<&String>| text.cloned().unwrap_or_default();
+    let text = |text: Option<&String>| text.cloned().unwrap_or_default();
     let waits: Vec<u64> = seen.gates.iter().map(|gate| gate.waited.micros()).collect();
     let waits = waits.iter().copied().chain(seen.escalations.iter().map(|e| e.waited.micros()));
     let max = waits.max().unwrap_or(0);
     let mut rows: Vec<(Timestamp, Vec<String>)> = Vec::new();
     for gate in &seen.gates {
-        let how = said(gate.outcome.as_ref());
-        let about = said(gate.subject.as_ref().or(gate.workspace.as_ref()));
+        let how = text(gate.outcome.as_ref());
+        let about = text(gate.subject.as_ref().or(gate.workspace.as_ref()));
         let stands = standing(gate.resolved_at, &how, gate.by.as_deref(), gate.timed_out);
         let wait = (show_span(gate.waited), bar(gate.waited.micros(), max, 12));
         let cells = vec![format!("gate {}", gate.kind), about, stands, wait.0, wait.1];
         rows.push((gate.at, cells));
     }
     for asked in &seen.escalations {
-        let how = said(asked.outcome.as_ref());
-        let about = format!("{} {}", said(asked.workspace.as_ref()), said(asked.reason.as_ref()));
+        let how = text(asked.outcome.as_ref());
+        let about = format!("{} {}", text(asked.workspace.as_ref()), text(asked.reason.as_ref()));
         let stands = standing(asked.resolved_at, &how, asked.by.as_deref(), asked.timed_out);
         let wait = (show_span(asked.waited), bar(asked.waited.micros(), max, 12));
         rows.push((asked.at, vec!["escalation".to_owned(), about, stands, wait.0, wait.1]));

@@ -13,8 +13,8 @@ use althing_kernel::workspace::transfer::Transfer;
 use althing_kernel::workspace::view::{PeerState, WorkspaceView};
 use althing_kernel::{Command, Reply, Surface, Timestamp, WorkspaceId};
 
-use super::gates::said_to_wait;
-use super::integration::said_of_conflict;
+use super::gates::note_waiting;
+use super::integration::describe_conflict;
 use super::{checkpoints, ending, mail, meter, rights, topology, workspace_tree};
 use crate::amounts;
 use althing_services::runner::end_idle_processes;
@@ -57,7 +57,7 @@ pub(crate) fn run(app: &App, command: WorkspaceCommand) -> Result<(), Error> {
         }
         WorkspaceCommand::Resume(args) => {
             let workspace = context.workspace(&args.id)?;
-            tell(&context, context.order(Command::WorkspaceResume(Resume { workspace }))?)
+            print_reply(&context, context.order(Command::WorkspaceResume(Resume { workspace }))?)
         }
         WorkspaceCommand::Migrate(args) => migrate(&context, args),
         WorkspaceCommand::Terminate(args) => ending::terminate(&context, args),
@@ -75,7 +75,7 @@ pub(crate) fn run(app: &App, command: WorkspaceCommand) -> Result<(), Error> {
                 let now = format!("{} is {}", view.workspace, word(&view.priority));
                 return context.out().say(&now);
             }
-            tell(&context, reply)
+            print_reply(&context, reply)
         }
         WorkspaceCommand::Write(args) => write(&context, &args),
         WorkspaceCommand::Files(args) => files(&context, &args.id),
@@ -129,7 +129,7 @@ fn create(context: &CommandContext<'_>, args: WorkspaceCreate) -> Result<(), Err
     };
     let client = context.client()?;
     context.introduce(&client, &create.agent)?;
-    tell(context, client.execute(Command::WorkspaceCreate(create))?)
+    print_reply(context, client.execute(Command::WorkspaceCreate(create))?)
 }
 
 fn order(
@@ -138,7 +138,7 @@ fn order(
     command: impl FnOnce(WorkspaceId, Option<Text<1000>>) -> Command,
 ) -> Result<(), Error> {
     let id = context.workspace(&args.id)?;
-    tell(context, context.order(command(id, args.reason))?)
+    print_reply(context, context.order(command(id, args.reason))?)
 }
 
 fn migrate(context: &CommandContext<'_>, args: WorkspaceMigrate) -> Result<(), Error> {
@@ -148,7 +148,7 @@ fn migrate(context: &CommandContext<'_>, args: WorkspaceMigrate) -> Result<(), E
         context.introduce(&client, &args.to)?;
     }
     let migrate = Migrate { agent: args.to, reason: args.reason, workspace };
-    tell(context, client.execute(Command::WorkspaceMigrate(migrate))?)
+    print_reply(context, client.execute(Command::WorkspaceMigrate(migrate))?)
 }
 
 fn transfer(context: &CommandContext<'_>, args: WorkspaceTransfer) -> Result<(), Error> {
@@ -163,19 +163,19 @@ fn write(context: &CommandContext<'_>, args: &WorkspaceWrite) -> Result<(), Erro
     let path = surfaces::file(&context.project.place, &args.path)?;
     let workspace = context.acting_in()?;
     let stored = args.content.as_deref().map(|text| content::read(context, text)).transpose()?;
-    let said = if stored.is_some() { "wrote" } else { "removed" };
-    let words = format!("{said} {path}");
+    let verb = if stored.is_some() { "wrote" } else { "removed" };
+    let words = format!("{verb} {path}");
     let write = Write { content: stored, path, workspace };
     let reply = context.order(Command::WorkspaceWrite(write))?;
     if context.out().json { context.out().value(&reply) } else { context.out().line(words) }
 }
 
 /// Tells what a command made of a workspace.
-pub(super) fn tell(context: &CommandContext<'_>, reply: Reply) -> Result<(), Error> {
+pub(super) fn print_reply(context: &CommandContext<'_>, reply: Reply) -> Result<(), Error> {
     if context.out().json {
         return context.out().value(&reply);
     }
-    if said_to_wait(context, &reply)? {
+    if note_waiting(context, &reply)? {
         return Ok(());
     }
     let Reply::Workspace(view) = reply else { return Err(Error::unexpected(&reply)) };
@@ -353,7 +353,7 @@ fn facts(
     }
     facts.push(("mail", format!("{} in its inbox", view.inbox)));
     for conflict in &view.conflicts {
-        facts.push(("conflict", said_of_conflict(conflict)));
+        facts.push(("conflict", describe_conflict(conflict)));
     }
     facts
 }

@@ -10,10 +10,10 @@ use althing_kernel::workspace::meter::Amount;
 use althing_services::frugal::capsules::written_out;
 use std::path::{Component, Path};
 
-use super::shared::label;
 use crate::command_context::CommandContext;
 use crate::error::Error;
 use crate::input::read_file;
+use crate::typed::label;
 
 /// A request for a brief.
 pub(crate) struct Order {

@@ -6,43 +6,23 @@ use althing_engine::{Client, Signing};
 use althing_kernel::agent::OfAgent;
 use althing_kernel::blackboard::ledger::By;
 use althing_kernel::blackboard::view::{
-    CapsuleView, CommonsAnswer, Delta, DeltaView, DepsView, FactView, HydratedView, OfFact,
+    BlackboardAnswer, CapsuleView, Delta, DeltaView, DepsView, FactView, HydratedView, OfFact,
     OfHandle, OfHandles, OfSymbol, OfValue, Report, ReportView, SymbolView,
 };
 use althing_kernel::blackboard::{Handle, Label};
 use althing_kernel::query::{AgentView, Answer, Everything, LeaseList, LeaseView, Query};
-use althing_kernel::text::Text;
-use althing_kernel::{AgentName, Principal, Rule};
+use althing_kernel::{AgentName, Principal};
 
 use crate::command_context::CommandContext;
 use crate::error::Error;
-
-/// A name that somebody typed.
-pub(crate) fn label(text: &str) -> Result<Label, Error> {
-    Label::new(text).map_err(Error::unreadable)
-}
-
-/// An id of a capsule that somebody typed.
-pub(crate) fn handle(text: &str) -> Result<Handle, Error> {
-    Handle::new(text).map_err(Error::unreadable)
-}
-
-/// A text that somebody typed.
-pub(crate) fn text<const MAX: usize>(text: &str) -> Result<Text<MAX>, Error> {
-    Text::new(text).map_err(Error::unreadable)
-}
-
-/// The name of a HAID as an agent.
-pub(crate) fn agent_name(haid: &Haid) -> Result<AgentName, Error> {
-    AgentName::new(&haid.agent_name())
-        .map_err(|error| Error::misuse(Rule::Limits, error.to_string()))
-}
+use crate::haid::agent_name;
+use crate::typed::text;
 
 /// The answer to a question about what is shared; `None` if there is no such thing.
 macro_rules! shared {
     ($context:expr, $query:expr, $variant:ident) => {
         match $context.request.look_up(&$query)? {
-            Some(Answer::Commons(CommonsAnswer::$variant(found))) => Ok(Some(found)),
+            Some(Answer::Blackboard(BlackboardAnswer::$variant(found))) => Ok(Some(found)),
             Some(other) => Err(Error::unexpected(&other)),
             None => Ok(None),
         }

@@ -21,6 +21,16 @@ impl Args {
         self.0.front().is_some_and(|first| first == "-h" || first == "--help")
     }
 
+    /// The first one, which stays.
+    pub(super) fn first(&self) -> Option<&str> {
+        self.0.front().map(String::as_str)
+    }
+
+    /// Whether one of them is this.
+    pub(super) fn has(&self, flag: &str) -> bool {
+        self.0.iter().any(|arg| arg == flag)
+    }
+
     /// The next one.
     pub(super) fn next(&mut self) -> Option<String> {
         self.0.pop_front()

@@ -6,7 +6,7 @@ use althing_kernel::blackboard::view::FactView;
 
 use super::args::{Args, unknown};
 use super::{Stop, context, lines, log, order};
-use crate::frugal::{label, text};
+use crate::typed::{label, text};
 
 pub(super) const HELP: &str = "\
 heimdall-blackboard: facts that were found out once

@@ -73,10 +73,10 @@ fn read(args: &mut Args) -> Result<Given, Stop> {
             other => return Err(unexpected(other)),
         }
     }
-    let said = |text: Option<String>| text.filter(|text| !text.is_empty());
-    given.task = said(given.task);
-    given.spec = said(given.spec);
-    given.invariants = said(given.invariants);
+    let not_empty = |text: Option<String>| text.filter(|text| !text.is_empty());
+    given.task = not_empty(given.task);
+    given.spec = not_empty(given.spec);
+    given.invariants = not_empty(given.invariants);
     Ok(given)
 }
 
@@ -108,7 +108,7 @@ fn make(context: &CommandContext<'_>, order: &Order, detail: &str) -> Result<Str
     }
     if let Some(id) = unknown.first() {
         let err = format!("error: no capsule: {id}\n");
-        return Err(Stop { out: brief.text, err, code: 1, help: false });
+        return Err(Stop { out: brief.text, err, code: 1, ..Stop::default() });
     }
     if !order.capsules.is_empty() {
         log::looked(context, "capsule", "hydrate", &order.capsules.join(" "));

@@ -12,7 +12,7 @@ use std::collections::BTreeMap;
 use super::args::{Args, unexpected, unknown};
 use super::{Stop, context, lines, log, order};
 use crate::command_context::CommandContext;
-use crate::frugal::{handle, text};
+use crate::typed::{handle, text};
 
 pub(super) const HELP: &str = "\
 heimdall-capsule: what was done, in at most ten lines
@@ -129,7 +129,7 @@ fn hydrate(mut args: Args) -> Result<String, Stop> {
         [] => Ok(text),
         missing => {
             let err = lines(missing.iter().map(|id| format!("error: no capsule: {id}")));
-            Err(Stop { out: text, err, code: 1, help: false })
+            Err(Stop { out: text, err, code: 1, ..Stop::default() })
         }
     }
 }

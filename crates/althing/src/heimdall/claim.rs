@@ -15,7 +15,8 @@ use super::args::{Args, unexpected, unknown};
 use super::{Stop, context, context_with, haid, order, order_as};
 use crate::command_context::CommandContext;
 use crate::error::Error;
-use crate::frugal::{agent_name, own_haid, text};
+use crate::haid::{agent_name, own_haid};
+use crate::typed::text;
 
 pub(super) const HELP: &str = "\
 heimdall-claim: who works on what
@@ -150,32 +151,24 @@ impl Who {
         let principal = match (given, context.project.asker()?) {
             (Some(haid), _) => Principal::Agent(agent_name(haid)?),
             (None, Some(asker)) => asker,
-            (None, None) => Principal::Agent(agent_name(&own_haid(&context.project)?)?),
+            (None, None) => Principal::Agent(agent_name(&own_haid(context.project.root())?)?),
         };
         let (shown, haid) = named(&principal.to_string());
         Ok(Who { principal, shown, haid })
     }
 
-    /// The one who issues a command, if that may be whoever sits here: their own HAID, somebody
-    /// started from it, or whom they are set to be. Otherwise the refusal is on record, in the name
-    /// of whoever sits here.
-    fn client(&self, context: &CommandContext<'_>, command: &str) -> Result<Client, Stop> {
-        let own = own_haid(&context.project)?;
+    /// The client of a command, if whoever sits here may issue it: as their own HAID, as one started
+    /// from it, or as the name that is set.
+    fn client(&self, context: &CommandContext<'_>) -> Result<Client, Stop> {
+        let own = own_haid(context.project.root())?;
         let set = context.project.asker()?;
         match (&self.haid, &set) {
             (_, Some(set)) if *set == self.principal => Ok(context.client()?),
             // ALTHING_AGENT and ALTHING_USER fix the caller's identity.
             (_, Some(set)) => {
                 let (set, _) = named(&set.to_string());
-                let failure = Error::refused(
-                    Rule::WhoAreYou,
-                    format!("you are {set}, and not {}", self.shown),
-                );
-                // A person has not shown yet that they are that person.
-                if matches!(context.project.asker()?, Some(Principal::User(_))) {
-                    return Err(failure.into());
-                }
-                Err(failure.recorded(&context.client()?, command).into())
+                let message = format!("you are {set}, and not {}", self.shown);
+                Err(Error::refused(Rule::WhoAreYou, message).into())
             }
             (Some(haid), None) if haid.root() == own.as_str() => Ok(context.client_of(haid)?),
             (_, None) => {
@@ -183,20 +176,15 @@ impl Who {
                     "you are {own}, and not {}; ALTHING_AGENT says who you are to be",
                     self.shown
                 );
-                let client = context.client_of(&own)?;
-                Err(Error::refused(Rule::WhoAreYou, message).recorded(&client, command).into())
+                Err(Error::refused(Rule::WhoAreYou, message).into())
             }
         }
     }
 }
 
 /// The client of a HAID, under the same rule.
-pub(super) fn client_of(
-    context: &CommandContext<'_>,
-    haid: &Haid,
-    command: &str,
-) -> Result<Client, Stop> {
-    Who::of(context, Some(haid))?.client(context, command)
+pub(super) fn client_of(context: &CommandContext<'_>, haid: &Haid) -> Result<Client, Stop> {
+    Who::of(context, Some(haid))?.client(context)
 }
 
 /// The name of a holder as it is shown here: its HAID, if it has one.
@@ -225,7 +213,7 @@ fn claim(given: &Given) -> Result<String, Stop> {
         task: Some(Text::new(task).map_err(Error::unreadable)?),
         ttl_s: Some(Ttl::new(ttl_s.into()).map_err(Error::unreadable)?),
     };
-    let client = who.client(&context, "lease.open")?;
+    let client = who.client(&context)?;
     match order_as(&context, &client, Command::LeaseOpen(open)) {
         Ok(Reply::Lease(lease)) => {
             let held: Vec<String> = lease.surfaces.iter().map(ToString::to_string).collect();
@@ -311,7 +299,7 @@ fn release(given: &Given) -> Result<String, Stop> {
         }
         return Ok(format!("released claim for {}\n", who.shown));
     }
-    let client = who.client(&context, "lease.release").map_err(|stop| Stop {
+    let client = who.client(&context).map_err(|stop| Stop {
         err: stop.err
             + "only its holder releases a claim; a person may: --override --reason TEXT\n",
         ..stop
@@ -328,9 +316,10 @@ fn heartbeat(given: &Given) -> Result<String, Stop> {
     let who = Who::of(&context, given.haid.as_ref())?;
     let held = leases(&context, Some(&who))?;
     if held.is_empty() {
-        return Err(Stop::error(2, format!("no active claim for {}", who.shown)));
+        let message = format!("no active claim for {}", who.shown);
+        return Err(Stop::refused(2, Error::not_found(message)));
     }
-    let client = who.client(&context, "lease.renew")?;
+    let client = who.client(&context)?;
     for lease in &held {
         let renew = Renew { epoch: None, lease: lease.lease.clone(), ttl_s: None };
         let renewed = order_as(&context, &client, Command::LeaseRenew(renew));

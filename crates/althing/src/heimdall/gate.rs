@@ -2,7 +2,7 @@
 
 use althing_dialects::frugal::gate::{Asked, to_message};
 use althing_dialects::frugal::message::NonEmpty;
-use althing_dialects::frugal::planning::utc;
+use althing_dialects::moment::utc;
 
 use super::args::{Args, unexpected, unknown};
 use super::{Stop, context, log};

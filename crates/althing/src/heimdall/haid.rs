@@ -1,7 +1,7 @@
 //! `heimdall-haid`: who agents are.
 
 use althing_dialects::frugal::haid::Haid;
-use althing_dialects::frugal::planning::utc;
+use althing_dialects::moment::utc;
 use althing_kernel::agent::{Beat, OfAgent, Register, Standing};
 use althing_kernel::blackboard::Label;
 use althing_kernel::query::AgentView;
@@ -14,7 +14,8 @@ use super::args::{Args, unexpected, unknown};
 use super::{Stop, claim, context, context_with, lines, order, order_as};
 use crate::command_context::CommandContext;
 use crate::error::Error;
-use crate::frugal::{agent_name, label, own_haid};
+use crate::haid::{agent_name, own_haid};
+use crate::typed::label;
 
 pub(super) const HELP: &str = "\
 heimdall-haid: who agents are
@@ -43,14 +44,14 @@ pub(super) fn run(mut args: Args) -> Result<String, Stop> {
     match first.as_deref() {
         Some("current") => {
             args.end()?;
-            Ok(format!("{}\n", own_haid(&context()?.project)?))
+            Ok(format!("{}\n", own_haid(context()?.project.root())?))
         }
         Some("spawn") => {
             let role = args.next().ok_or_else(|| Stop::usage("spawn needs <role>"))?;
             args.end()?;
             let project = context()?.project;
             check_client(project.settings.memory_secrets.value, &role)?;
-            let spawned = own_haid(&project)?.spawn(&role);
+            let spawned = own_haid(project.root())?.spawn(&role);
             let spawned = spawned.ok_or_else(|| Stop::error(2, format!("no role in {role:?}")))?;
             Ok(format!("{spawned}\n"))
         }
@@ -60,9 +61,9 @@ pub(super) fn run(mut args: Args) -> Result<String, Stop> {
             args.end()?;
             let haid = given_or_set(&context, given)?;
             if entry(&context, &haid)?.is_none() {
-                return Err(Stop::error(2, format!("HAID not in registry: {haid}")));
+                return Err(not_registered(&context, &haid)?);
             }
-            let client = claim::client_of(&context, &haid, "agent.heartbeat")?;
+            let client = claim::client_of(&context, &haid)?;
             let beat = Command::AgentHeartbeat(Beat::default());
             order_as(&context, &client, beat).map_err(Error::from)?;
             Ok(format!("heartbeat bumped for {haid}\n"))
@@ -89,6 +90,18 @@ pub(super) fn run(mut args: Args) -> Result<String, Stop> {
     }
 }
 
+/// The refusal of a heartbeat of a HAID that is not registered.
+fn not_registered(context: &CommandContext<'_>, haid: &Haid) -> Result<Stop, Stop> {
+    let message = format!("HAID not in registry: {haid}");
+    let own = || Ok::<_, Error>(Principal::Agent(agent_name(&own_haid(context.project.root())?)?));
+    let caller = context.project.asker()?.map_or_else(own, Ok)?;
+    // A refusal on record in its own name would register it.
+    if caller == Principal::Agent(agent_name(haid)?) {
+        return Ok(Stop::error(2, message));
+    }
+    Ok(Stop::refused(2, Error::not_found(message)))
+}
+
 pub(super) fn parse(text: &str) -> Result<Haid, Stop> {
     Haid::new(text).map_err(|error| Stop::error(2, error))
 }
@@ -100,7 +113,7 @@ fn needed(given: Option<String>) -> Result<Haid, Stop> {
 fn given_or_own(context: &CommandContext<'_>, given: Option<String>) -> Result<Haid, Stop> {
     match given {
         Some(text) => parse(&text),
-        None => Ok(own_haid(&context.project)?),
+        None => Ok(own_haid(context.project.root())?),
     }
 }
 
@@ -132,7 +145,7 @@ fn register(mut args: Args) -> Result<String, Stop> {
         tool: Some(label(haid.role().unwrap_or("unknown"))?),
         tool_version: Some(label("unknown")?),
     };
-    let client = claim::client_of(&context, &haid, "agent.register")?;
+    let client = claim::client_of(&context, &haid)?;
     order_as(&context, &client, Command::AgentRegister(about)).map_err(Error::from)?;
     Ok(format!("{haid}\n"))
 }
@@ -190,7 +203,8 @@ struct Entry {
 }
 
 fn shown(haid: &Haid, agent: &AgentView) -> Entry {
-    let text = |said: &Option<Label>, or: &str| said.as_ref().map_or(or, Label::as_str).to_owned();
+    let text =
+        |label: &Option<Label>, or: &str| label.as_ref().map_or(or, Label::as_str).to_owned();
     Entry {
         human: text(&agent.human, haid.human()),
         role: text(&agent.role, haid.role().unwrap_or("orchestrator")),

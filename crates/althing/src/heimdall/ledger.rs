@@ -12,7 +12,8 @@ use super::args::{Args, unexpected, unknown};
 use super::{Stop, context, order};
 use crate::command_context::CommandContext;
 use crate::error::Error;
-use crate::frugal::{label, log_line};
+use crate::frugal::log_line;
+use crate::typed::label;
 
 pub(super) const HELP: &str = "\
 heimdall-ledger: what messages and briefs cost
@@ -83,9 +84,9 @@ fn log(mut args: Args) -> Result<String, Stop> {
     if tokens.is_some() && counted.is_some() {
         return Err(Stop::usage("give --tokens, or something to count, not both"));
     }
-    let said = |name: &str| given.get(name).filter(|text| !text.is_empty());
+    let value = |name: &str| given.get(name).filter(|text| !text.is_empty());
     let (Some(role), Some(kind), Some(number)) =
-        (said("--role"), said("--kind"), tokens.or(counted))
+        (value("--role"), value("--kind"), tokens.or(counted))
     else {
         return Err(Stop::usage("log needs --role, --kind and --tokens (or --file, or --text)"));
     };

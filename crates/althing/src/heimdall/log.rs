@@ -1,7 +1,7 @@
 //! The lines that look-ups leave in `protocol.log`. Changes leave theirs through the trail.
 
 use althing_dialects::frugal::plain::escaped;
-use althing_dialects::frugal::planning::utc;
+use althing_dialects::moment::utc;
 use std::io::Write as _;
 
 use crate::command_context::CommandContext;

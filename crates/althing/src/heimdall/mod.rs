@@ -15,6 +15,7 @@ mod ledger;
 mod log;
 mod protocol;
 mod resolve;
+pub(crate) mod shims;
 mod validate;
 
 use althing_dialects::frugal::plain::plain;
@@ -30,7 +31,10 @@ use crate::app::App;
 use crate::cli::Globals;
 use crate::command_context::CommandContext;
 use crate::error::{Error, exit_code};
+use crate::refusals::Operation;
 use args::Args;
+
+pub(crate) use shims::MCP_NAME;
 
 /// The tools.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -100,7 +104,46 @@ impl Tool {
         }
     }
 
+    /// Runs the tool. Its refusal is on record.
     fn run(self, args: Args) -> Result<String, Stop> {
+        let operation = self.operation(&args);
+        self.perform(args).map_err(|mut stop| {
+            let (Some(operation), Some(refusal)) = (operation, stop.refusal.take()) else {
+                return stop;
+            };
+            let rule = refusal.rule();
+            let recorded = operation.on_record(&app(false), refusal);
+            // If it could not be recorded, that is the answer.
+            if recorded.rule() == rule { stop } else { recorded.into() }
+        })
+    }
+
+    /// The operation that arguments stand for; `None` if they only ask.
+    fn operation(self, args: &Args) -> Option<Operation> {
+        let verb = args.first()?;
+        let name = match (self, verb) {
+            (Tool::Claim, "claim") => "lease.open",
+            (Tool::Claim, "release") if args.has("--override") => "lease.force",
+            (Tool::Claim, "release") => "lease.release",
+            (Tool::Claim, "heartbeat") => "lease.renew",
+            (Tool::Haid, "register") => "agent.register",
+            (Tool::Haid, "heartbeat") => "agent.heartbeat",
+            (Tool::Haid, "revoke") => "agent.revoke",
+            (Tool::Haid, "reinstate") => "agent.reinstate",
+            (Tool::Capsule, "write") => "capsule.write",
+            (Tool::Resolve, "set") => "symbol.set",
+            (Tool::Blackboard, "set") => "fact.set",
+            (Tool::Blackboard, "del") => "fact.delete",
+            (Tool::Ledger, "log") => "ledger.log",
+            (Tool::Ledger, "baseline") => "ledger.baseline",
+            (Tool::Validate, "--to") => "envelope.send",
+            // `heimdall-protocol` runs another tool, which records its own.
+            _ => return None,
+        };
+        Some(Operation::of_anybody(name))
+    }
+
+    fn perform(self, args: Args) -> Result<String, Stop> {
         match self {
             Tool::Protocol => protocol::run(args),
             Tool::Validate => validate::run(args),
@@ -124,6 +167,8 @@ pub(crate) struct Stop {
     code: u8,
     /// Whether the help follows on standard error.
     help: bool,
+    /// The refusal that it is, if the trail has no entry about it.
+    refusal: Option<Error>,
 }
 
 impl Stop {
@@ -131,6 +176,12 @@ impl Stop {
     fn error(code: u8, message: impl std::fmt::Display) -> Self {
         let err = without_secrets(format!("error: {message}\n"));
         Stop { err, code, ..Stop::default() }
+    }
+
+    /// A refusal in the words of these tools, which say neither a rule nor a hint.
+    fn refused(code: u8, refusal: Error) -> Self {
+        let stop = Stop::error(code, refusal.message());
+        Stop { refusal: Some(refusal), ..stop }
     }
 
     /// Wrong usage.
@@ -144,6 +195,7 @@ impl From<Error> for Stop {
         let way_out = failure.way_out();
         let mut stop = Stop::error(exit_code(failure.kind()), failure.message());
         stop.err += &lines([format!("  [{}] {way_out}", failure.rule())]);
+        stop.refusal = Some(failure).filter(Error::is_unrecorded_refusal);
         stop
     }
 }
@@ -208,6 +260,11 @@ fn context() -> Result<CommandContext<'static>, Error> {
 
 /// The same, with a person's passphrase on standard input.
 fn context_with(passphrase_stdin: bool) -> Result<CommandContext<'static>, Error> {
+    CommandContext::beginning(app(passphrase_stdin))
+}
+
+/// The program as these tools are, without options of their own.
+fn app(passphrase_stdin: bool) -> App {
     let app = App::new(Globals {
         project: None,
         store: None,
@@ -220,5 +277,5 @@ fn context_with(passphrase_stdin: bool) -> Result<CommandContext<'static>, Error
         passphrase_stdin,
         verbose: 0,
     });
-    CommandContext::beginning(App { door: Door::Heimdall, ..app })
+    App { door: Door::Heimdall, ..app }
 }

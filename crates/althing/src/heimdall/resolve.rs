@@ -6,7 +6,7 @@ use althing_kernel::blackboard::view::SymbolView;
 
 use super::args::Args;
 use super::{Stop, context, lines, log, order};
-use crate::frugal::{label, text};
+use crate::typed::{label, text};
 
 pub(super) const HELP: &str = "\
 heimdall-resolve: short ids for things that are named again and again

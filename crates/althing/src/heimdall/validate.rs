@@ -12,7 +12,7 @@ use std::io::{BufRead, Read as _, Write as _};
 use super::args::Args;
 use super::{Stop, context, order};
 use crate::error::Error;
-use crate::frugal::label;
+use crate::typed::label;
 
 pub(super) const HELP: &str = "\
 heimdall-validate: whether standard input is a message of the protocol
@@ -84,7 +84,7 @@ fn on_receipt() -> Result<String, Stop> {
             Some(line) => receipt.line(&line),
             None => receipt.end(),
         };
-        for warning in step.warned() {
+        for warning in step.warnings() {
             let _ = writeln!(std::io::stderr(), "{}", plain(&warning));
         }
         if step.is_last() {
@@ -104,8 +104,8 @@ fn on_receipt() -> Result<String, Stop> {
         }
         Step::Blank | Step::Retry { .. } => {}
     }
-    match step.said() {
-        Some(said) => Ok(format!("{said}\n")),
+    match step.output() {
+        Some(text) => Ok(format!("{text}\n")),
         None => Err(Stop { code: 1, ..Stop::default() }),
     }
 }

@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 
 use super::Planning;
 use crate::error::Error;
-use crate::frugal::{self, label};
+use crate::typed::{label, text};
 
 /// The files of names and texts.
 const SYMBOLS: &str = "protocol/symbols.json";
@@ -64,15 +64,15 @@ pub(crate) fn adopt(
 }
 
 /// Why nothing of a file can be taken over, where that is not said by setting it aside.
-fn unreadable(path: &str, text: &str, is_stranger: bool) -> Option<String> {
+fn unreadable(path: &str, text: &str, is_foreign: bool) -> Option<String> {
     let Some(name) = path.strip_prefix(CAPSULES).and_then(|name| name.strip_prefix('/')) else {
-        return is_stranger.then(|| "only capsules can be taken over; move it away".to_owned());
+        return is_foreign.then(|| "only capsules can be taken over; move it away".to_owned());
     };
-    let Some(said) = read_capsule(text) else {
+    let Some(capsule) = read_capsule(text) else {
         return Some("it is not written as a capsule is; see `althing capsule show ID`".to_owned());
     };
     // Otherwise a file could take the place of any other capsule.
-    let id = said["id"].as_str().unwrap_or_default();
+    let id = capsule["id"].as_str().unwrap_or_default();
     let is_own = name.strip_suffix(".md") == Some(id);
     (!is_own).then(|| format!("it says id {id:?}, and its name says otherwise; make them the same"))
 }
@@ -93,17 +93,21 @@ type Meant = (&'static str, Result<Command, Error>);
 fn meant(engine: &Engine, path: &str, text: &str, entries: &Entries) -> Result<Vec<Meant>, Error> {
     let all = &entries.good;
     let world = engine.world()?;
-    let commons = world.state.commons();
+    let blackboard = world.state.blackboard();
     Ok(match path {
         SYMBOLS => {
-            let known: BTreeMap<String, String> =
-                commons.symbols().map(|own| (own.id.to_string(), own.value.to_string())).collect();
+            let known: BTreeMap<String, String> = blackboard
+                .symbols()
+                .map(|own| (own.id.to_string(), own.value.to_string()))
+                .collect();
             let new = all.iter().filter(|(id, value)| known.get(id) != Some(value));
             new.map(|(id, value)| ("symbol.set", set_symbol(id, value))).collect()
         }
         FACTS => {
-            let known: BTreeMap<String, String> =
-                commons.facts().map(|own| (own.key.to_string(), own.value.to_string())).collect();
+            let known: BTreeMap<String, String> = blackboard
+                .facts()
+                .map(|own| (own.key.to_string(), own.value.to_string()))
+                .collect();
             // A line that cannot be read still counts as present.
             let there = || all.iter().chain(&entries.bad);
             let gone = known.keys().filter(|key| !there().any(|(own, _)| own == *key));
@@ -112,27 +116,28 @@ fn meant(engine: &Engine, path: &str, text: &str, entries: &Entries) -> Result<V
             let new = new.map(|(key, value)| ("fact.set", set_fact(key, value)));
             gone.chain(new).collect()
         }
-        capsule if capsule.starts_with(CAPSULES) => {
-            read_capsule(text).map(|said| ("capsule.write", write(said))).into_iter().collect()
-        }
+        capsule if capsule.starts_with(CAPSULES) => read_capsule(text)
+            .map(|capsule| ("capsule.write", write(capsule)))
+            .into_iter()
+            .collect(),
         _ => Vec::new(),
     })
 }
 
 fn set_symbol(id: &str, value: &str) -> Result<Command, Error> {
-    Ok(Command::SymbolSet(symbol::Set { id: label(id)?, value: frugal::text(value)? }))
+    Ok(Command::SymbolSet(symbol::Set { id: label(id)?, value: text(value)? }))
 }
 
 fn set_fact(key: &str, value: &str) -> Result<Command, Error> {
-    Ok(Command::FactSet(fact::Set { key: label(key)?, value: frugal::text(value)? }))
+    Ok(Command::FactSet(fact::Set { key: label(key)?, value: text(value)? }))
 }
 
 fn delete_fact(key: &str) -> Result<Command, Error> {
     Ok(Command::FactDelete(fact::Delete { key: label(key)? }))
 }
 
-fn write(said: Value) -> Result<Command, Error> {
-    let read = serde_json::from_value(said);
+fn write(capsule: Value) -> Result<Command, Error> {
+    let read = serde_json::from_value(capsule);
     read.map(Command::CapsuleWrite).map_err(Error::unreadable)
 }
 

@@ -21,7 +21,8 @@ mod record;
 pub(crate) use adopt::{adopt, mean_the_same};
 
 use althing_dialects::frugal::message;
-use althing_dialects::frugal::planning::{self, FOLDERS, File, Log, MARK, utc};
+use althing_dialects::frugal::planning::{self, FOLDERS, File, Log, MARK};
+use althing_dialects::moment::utc;
 use althing_engine::engine::Projection;
 use althing_engine::{Engine, Home};
 use althing_kernel::{Stamped, State};

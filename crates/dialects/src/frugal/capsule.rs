@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 /// The content of a capsule.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Said<'a> {
+pub struct CapsuleText<'a> {
     /// Its id.
     pub id: &'a str,
     /// Capsules it builds on.
@@ -48,10 +48,10 @@ pub fn unmarked(line: &str) -> &str {
 }
 
 /// The text of a capsule's file.
-pub fn render(said: &Said<'_>) -> String {
-    let Said { id, depends, ts, what, .. } = said;
+pub fn render(content: &CapsuleText<'_>) -> String {
+    let CapsuleText { id, depends, ts, what, .. } = content;
     let mut text = format!("---\nid: {id}\ndepends: {}\nts: {ts}\n---\n", depends.join(","));
-    let all = [Some(*what), said.place, said.decision, said.gotcha];
+    let all = [Some(*what), content.place, content.decision, content.gotcha];
     for ((mark, _), own) in FIELDS.into_iter().zip(all) {
         if let Some(own) = own {
             // Writing to a string cannot fail.
@@ -59,20 +59,4 @@ pub fn render(said: &Said<'_>) -> String {
         }
     }
     text
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::frugal::planning::read_capsule;
-
-    #[test]
-    fn any_capsule_is_read_back() {
-        for what in ["x", "x\nGOTCHA: y", "x\n\\GOTCHA: y", "x\n\\\\WHAT:", "GOTCHA: x\n---\n\\y"] {
-            let text =
-                render(&Said { id: "w1", ts: "t", what, gotcha: Some("g"), ..Said::default() });
-            let read = read_capsule(&text).unwrap();
-            assert_eq!((read["what"].as_str(), read["gotcha"].as_str()), (Some(what), Some("g")));
-        }
-    }
 }

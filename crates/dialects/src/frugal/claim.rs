@@ -5,8 +5,8 @@ use althing_kernel::query::LeaseView;
 use serde::Serialize;
 use std::fmt::Write as _;
 
-use super::haid::Haid;
-use super::planning::{called, utc};
+use super::haid::{Haid, called};
+use crate::moment::utc;
 
 /// A claim in the form of this dialect.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]

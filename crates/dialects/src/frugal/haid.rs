@@ -3,6 +3,7 @@
 //! `haid:{human}.{machine}-{hash4}[/{role}]`. Kernel names cannot contain `/`; there it is a `+`,
 //! which no HAID has, so the two forms map one to one.
 
+use althing_kernel::Principal;
 use data_encoding::HEXLOWER;
 use sha2::{Digest as _, Sha256};
 use std::fmt;
@@ -156,6 +157,17 @@ pub fn agent_named(text: &str) -> Result<String, Malformed> {
 }
 
 /// `^haid:[a-z0-9-]+\.[a-z0-9-]+-[0-9a-f]{4}(/[a-z0-9][a-z0-9-]*)?$`
+/// The name that a principal is shown by: agents by their HAID if they have one.
+pub fn called(who: &Principal) -> String {
+    match who {
+        Principal::Agent(name) => match Haid::of_agent(name.as_str()) {
+            Some(haid) => haid.to_string(),
+            None => name.to_string(),
+        },
+        Principal::User(_) | Principal::System => who.to_string(),
+    }
+}
+
 fn is_haid(text: &str) -> bool {
     let Some(rest) = text.strip_prefix(PREFIX) else { return false };
     let (root, role) = match rest.split_once('/') {

@@ -69,7 +69,7 @@ impl Receipt {
 
 impl Step {
     /// Text for standard output.
-    pub fn said(&self) -> Option<String> {
+    pub fn output(&self) -> Option<String> {
         match self {
             Step::Accepted { attempt: 1, .. } => Some("ACCEPTED".to_owned()),
             Step::Accepted { attempt, .. } => {
@@ -80,7 +80,7 @@ impl Step {
     }
 
     /// Lines for standard error.
-    pub fn warned(&self) -> Vec<String> {
+    pub fn warnings(&self) -> Vec<String> {
         match self {
             Step::Blank | Step::Accepted { .. } => Vec::new(),
             Step::Retry { report } => vec![

@@ -8,7 +8,7 @@
 use std::collections::BTreeMap;
 
 use super::brief::{self, Asked, Brief, Material, Mode, Symbol};
-use super::capsule::{self, Said};
+use super::capsule::{self, CapsuleText};
 use super::invariants::Found;
 use super::ledger::percent;
 use super::message::{Body, Message, NonEmpty, TaskResult, TaskStatus};
@@ -249,11 +249,11 @@ impl Project {
         let mut done = String::new();
         for wave in self.waves.iter().take(waves) {
             let tasks = &wave[..workers.min(wave.len())];
-            let told: String = tasks.iter().map(|task| self.prose_report(task)).collect();
+            let reports: String = tasks.iter().map(|task| self.prose_report(task)).collect();
             for task in tasks {
                 self.measure_task(task, &done, &mut measured, count);
             }
-            done += &told;
+            done += &reports;
         }
         measured
     }
@@ -281,7 +281,7 @@ impl Project {
 impl Task {
     /// The capsule of the work done.
     pub fn capsule(&self) -> String {
-        capsule::render(&Said {
+        capsule::render(&CapsuleText {
             id: &self.id,
             depends: &self.depends,
             ts: TS,

@@ -8,11 +8,12 @@ use althing_kernel::records::field::Few;
 use althing_kernel::records::record::{Body, Provenance, Tags};
 use althing_kernel::records::update::Update;
 use althing_kernel::records::{Fields, Kind, RecordId, Status};
+use serde::Serialize;
 use serde_json::{Map, Value, json};
 
 use super::entity;
-use super::form::{self, Said};
-use super::input::{effort, either, object, texts};
+use super::form::{self, ParseError};
+use super::input::{effort, either, object, stated_fields, texts};
 use super::item::kernel_name;
 use super::moment;
 
@@ -31,6 +32,37 @@ const OWN: [&str; 9] = [
 
 /// Fields that every kind has.
 const COMMON: [&str; 3] = ["text", "tags", "provenance"];
+
+/// Fields that people write without naming them, to be stated by a caller in this process.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Written {
+    /// The text.
+    pub text: Option<String>,
+    /// The tags.
+    pub tags: Vec<String>,
+    /// The paths it is about.
+    pub related_paths: Vec<String>,
+}
+
+impl From<Written> for Map<String, Value> {
+    fn from(written: Written) -> Self {
+        stated_fields(&written)
+    }
+}
+
+/// Changes the paths that the data of a record lists.
+pub fn map_paths<E>(
+    data: &mut Map<String, Value>,
+    change: impl Fn(&str) -> Result<String, E>,
+) -> Result<(), E> {
+    let paths = data.get_mut("related_paths").and_then(Value::as_array_mut);
+    for path in paths.into_iter().flatten() {
+        if let Value::String(text) = path {
+            *text = change(text)?;
+        }
+    }
+    Ok(())
+}
 
 /// A record to create, with the author the caller named.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -134,7 +166,7 @@ fn text(given: &str) -> Result<Body, String> {
 fn tags(value: &Value) -> Result<Tags, String> {
     let list: Value = texts("tags", value)?.into();
     serde_json::from_value(list)
-        .map_err(|error| Said::read(&error.to_string()).about("tags", "a list of texts"))
+        .map_err(|error| ParseError::read(&error.to_string()).about("tags", "a list of texts"))
 }
 
 /// Reads fields that were checked one by one.
@@ -156,7 +188,9 @@ fn renamed(kind: Kind, data: &Map<String, Value>) -> Result<Map<String, Value>, 
             (Kind::Assignment | Kind::Loop | Kind::Sequence, "description") => "text",
             (Kind::Assignment, "claim_id") => "claim",
             (Kind::Decision, "outcome") => "status",
+            // Any other kind has this one alternative name.
             (_, "planId") => "plan_id",
+            // Any other name is the kernel's.
             (_, other) => other,
         };
         if let Some(before) = own.insert(name.to_owned(), value.clone()) {
@@ -172,6 +206,7 @@ fn shown(kind: Kind, name: &str) -> &str {
     match (kind, name) {
         (Kind::Candidate, "candidate_type") => "type",
         (Kind::Assignment, "claim") => "claim_id",
+        // Any other field has the kernel's name.
         _ => name,
     }
 }
@@ -199,7 +234,7 @@ fn field(kind: Kind, name: &str, value: &Value) -> Result<Value, String> {
     let read: Result<Fields, _> = serde_json::from_value(Value::Object(alone));
     read.map_err(|error| {
         let takes = form::words(&schema()["properties"][name]);
-        Said::read(&error.to_string()).about(shown(kind, name), &takes)
+        ParseError::read(&error.to_string()).about(shown(kind, name), &takes)
     })?;
     Ok(value)
 }
@@ -212,17 +247,17 @@ fn schema() -> Value {
 }
 
 fn translated(name: &str, value: &Value) -> Result<Value, String> {
-    let said = || value.as_str().unwrap_or_default();
+    let text = || value.as_str().unwrap_or_default();
     Ok(match name {
         "estimated_effort" | "actual_effort" => effort(name, value)?.into(),
         "expires_at" | "verified_at" => time(name, value)?,
         "related_paths" => paths(name, value)?,
         "depends_on" => texts(name, value)?.into(),
         "steps" => steps(value)?,
-        "claim" if value.is_string() => entity::id(Kind::Claim, said())?.number.into(),
-        "plan_id" => entity::id(Kind::Plan, said())?.to_string().into(),
-        "supersedes" | "merged_into" | "assignment_id" | "message_id" => record(name, said())?,
-        "agent" | "assignee" | "from" | "to" if value.is_string() => kernel_name(said()).into(),
+        "claim" if value.is_string() => entity::id(Kind::Claim, text())?.number.into(),
+        "plan_id" => entity::id(Kind::Plan, text())?.to_string().into(),
+        "supersedes" | "merged_into" | "assignment_id" | "message_id" => record(name, text())?,
+        "agent" | "assignee" | "from" | "to" if value.is_string() => kernel_name(text()).into(),
         "contract" => Value::Object(object(name, value)?),
         "review" => Value::Object(with_names(object(name, value)?)),
         "slots" => listed(name, value)?.into(),
@@ -285,8 +320,8 @@ fn listed(name: &str, value: &Value) -> Result<Vec<Value>, String> {
 /// Replaces the names of agents by the kernel's.
 fn with_names(mut own: Map<String, Value>) -> Map<String, Value> {
     for (name, value) in &mut own {
-        if let ("agent" | "assignee" | "reviewer", Some(said)) = (name.as_str(), value.as_str()) {
-            *value = kernel_name(said).into();
+        if let ("agent" | "assignee" | "reviewer", Some(text)) = (name.as_str(), value.as_str()) {
+            *value = kernel_name(text).into();
         }
     }
     own
@@ -341,6 +376,19 @@ mod tests {
     /// The arguments of a command, as a caller of the kernel would write them.
     fn args(command: &impl serde::Serialize) -> Value {
         serde_json::to_value(command).unwrap()
+    }
+
+    /// Every field that can be stated is one that is read.
+    #[test]
+    fn written_fields_are_read_like_those_of_hosts() {
+        let (tags, related_paths) = (vec!["a".to_owned()], vec!["src/b.rs".to_owned()]);
+        let written = Written { text: Some("t".to_owned()), tags, related_paths };
+        let mut data = Map::from(written);
+        map_paths(&mut data, |path| Ok::<String, ()>(format!("sub/{path}"))).unwrap();
+        let made = args(&creation(Kind::Trap, &data).unwrap().command);
+        assert_eq!((&made["text"], &made["tags"]), (&json!("t"), &json!(["a"])));
+        assert_eq!(made["fields"]["related_paths"], json!(["sub/src/b.rs"]));
+        assert_eq!(Map::from(Written::default()), Map::new());
     }
 
     #[test]

@@ -3,10 +3,11 @@
 use althing_engine::screen::repeated;
 use althing_kernel::Principal;
 use althing_kernel::records::{Kind, RecordId, Status};
+use serde::Serialize;
 use serde_json::{Map, Value};
 
 use super::entity;
-use super::input::{either, texts};
+use super::input::{either, stated_fields, texts};
 
 /// Default number of items on a page.
 pub const LIMIT_DEFAULT: usize = 50;
@@ -29,6 +30,56 @@ const KEYS: [&str; 11] = [
     "includeLegacy",
     "minAutoReflectConfidence",
 ];
+
+/// Conditions to be stated by a caller in this process, under the names that hosts use.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct Criteria {
+    /// Only records in this state.
+    pub status: Option<String>,
+    /// Only records with any of these tags.
+    pub tags: Vec<String>,
+    /// Only records of this author.
+    pub author: Option<String>,
+    /// Only records of this plan.
+    pub plan_id: Option<String>,
+    /// Only records from this source.
+    pub source: Option<String>,
+    /// Only records given to, or held by, this agent.
+    pub agent: Option<String>,
+    /// Only records addressed to this one.
+    pub to: Option<String>,
+    /// Only plans of this assignee.
+    pub assignee: Option<String>,
+    /// Only claims that overlap this scope.
+    pub scope: Option<String>,
+    /// Whether imported legacy records count.
+    #[serde(rename = "includeLegacy")]
+    pub legacy: bool,
+    /// Minimum confidence of generated records, from 0 to 1.
+    #[serde(rename = "minAutoReflectConfidence")]
+    pub confidence: Option<f64>,
+    /// Number of items.
+    pub limit: Option<usize>,
+    /// Number of items to skip.
+    pub offset: Option<usize>,
+}
+
+impl From<Criteria> for Map<String, Value> {
+    fn from(stated: Criteria) -> Self {
+        stated_fields(&stated)
+    }
+}
+
+/// Changes the scope that conditions name.
+pub fn map_scope<E>(
+    stated: &mut Map<String, Value>,
+    change: impl Fn(&str) -> Result<String, E>,
+) -> Result<(), E> {
+    if let Some(Value::String(scope)) = stated.get_mut("scope") {
+        *scope = change(scope)?;
+    }
+    Ok(())
+}
 
 /// A parsed filter.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -73,7 +124,15 @@ fn own_keys(kind: Kind) -> &'static [&'static str] {
         Kind::Message => &["agent", "to"],
         Kind::Handoff => &["to"],
         Kind::Plan => &["assignee"],
-        _ => &[],
+        Kind::Constraint
+        | Kind::Decision
+        | Kind::Trap
+        | Kind::Candidate
+        | Kind::Sequence
+        | Kind::Loop
+        | Kind::Fact
+        | Kind::Symbol
+        | Kind::Capsule => &[],
     }
 }
 
@@ -100,9 +159,9 @@ impl Filter {
         for (key, value) in given.iter().filter(|(_, value)| !value.is_null()) {
             filter.take(kind, key, value)?;
         }
-        let said = |key: &str| given.get(key).and_then(Value::as_str);
+        let text = |key: &str| given.get(key).and_then(Value::as_str);
         if kind == Kind::Decision {
-            let status = either(("status", said("status")), ("outcome", said("outcome")))?;
+            let status = either(("status", text("status")), ("outcome", text("outcome")))?;
             filter.status = status.map(|status| entity::status(kind, status)).transpose()?;
         }
         Ok(filter)
@@ -209,6 +268,36 @@ mod tests {
             assert!(KEYS.iter().all(|known| error.contains(known)), "{error}");
         }
         assert!(read(Kind::Claim, &json!({ "scope": "src" })).is_ok());
+    }
+
+    /// Every condition that can be stated is one that is read.
+    #[test]
+    fn stated_conditions_are_read_like_those_of_hosts() {
+        let text = || Some("x".to_owned());
+        let common = Criteria {
+            status: Some("open".to_owned()),
+            tags: vec!["a".to_owned()],
+            author: text(),
+            plan_id: Some("pln#1".to_owned()),
+            source: text(),
+            legacy: true,
+            confidence: Some(0.85),
+            limit: Some(3),
+            offset: Some(2),
+            ..Criteria::default()
+        };
+        let of = |kind: Kind, stated: Criteria| Filter::read(kind, &stated.into()).unwrap();
+        let filter = of(Kind::Plan, Criteria { assignee: text(), ..common.clone() });
+        assert_eq!((filter.status, filter.tags.len()), (Some(Status::Open), 1));
+        assert_eq!((filter.author, filter.source, filter.assignee), (text(), text(), text()));
+        assert_eq!(filter.plan.map(|plan| plan.number), Some(1));
+        assert_eq!((filter.legacy, filter.confidence), (true, 85));
+        assert_eq!((filter.limit, filter.offset), (3, 2));
+        let filter = of(Kind::Message, Criteria { agent: text(), to: text(), ..common.clone() });
+        assert_eq!((filter.agent, filter.to), (text(), text()));
+        let filter = of(Kind::Claim, Criteria { scope: text(), ..common });
+        assert_eq!(filter.scope, text());
+        assert_eq!(of(Kind::Plan, Criteria::default()), read(Kind::Plan, &json!({})).unwrap());
     }
 
     #[test]

@@ -111,7 +111,7 @@ fn object(schema: &Value) -> String {
 /// A parse error. The JSON parser names Rust types, which mean nothing to a caller, so only the
 /// offending word is kept.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Said {
+pub enum ParseError {
     /// A message of Althing itself, to be shown as it is.
     Ours(String),
     /// An unknown, missing or repeated word.
@@ -120,7 +120,7 @@ pub enum Said {
     Sort,
 }
 
-impl Said {
+impl ParseError {
     /// Classifies an error message of the JSON parser.
     pub fn read(error: &str) -> Self {
         let error = error.split(" at line ").next().unwrap_or(error);
@@ -132,23 +132,23 @@ impl Said {
             ("duplicate field", "is given twice"),
         ] {
             if error.starts_with(begins) {
-                return Said::Word(what, quoted());
+                return ParseError::Word(what, quoted());
             }
         }
         let is_theirs = ["invalid type", "invalid value", "invalid length", "data did not match"]
             .iter()
             .any(|begins| error.starts_with(begins));
-        if is_theirs { Said::Sort } else { Said::Ours(error.to_owned()) }
+        if is_theirs { ParseError::Sort } else { ParseError::Ours(error.to_owned()) }
     }
 
     /// A sentence about an argument with this name and these accepted values.
     pub fn about(&self, name: &str, takes: &str) -> String {
         match self {
-            Said::Ours(said) => format!("'{name}': {said}"),
-            Said::Word(what, word) => {
+            ParseError::Ours(message) => format!("'{name}': {message}"),
+            ParseError::Word(what, word) => {
                 format!("'{name}' must be {takes}; '{}' {what}", repeated(word))
             }
-            Said::Sort => format!("'{name}' must be {takes}"),
+            ParseError::Sort => format!("'{name}' must be {takes}"),
         }
     }
 }
@@ -161,7 +161,7 @@ mod tests {
     #[test]
     fn accepted_values_are_described() {
         let word = json!({ "oneOf": [{ "const": "low" }, { "const": "high" }] });
-        for (schema, said) in [
+        for (schema, message) in [
             (json!({ "type": "string" }), "a text"),
             (json!({ "type": ["boolean", "null"] }), "true or false"),
             (json!({ "anyOf": [{ "type": "integer" }, { "type": "null" }] }), "a whole number"),
@@ -174,7 +174,7 @@ mod tests {
             ),
             (json!({ "type": "object" }), "an object"),
         ] {
-            assert_eq!(words(&schema), said, "{schema}");
+            assert_eq!(words(&schema), message, "{schema}");
         }
     }
 
@@ -195,7 +195,7 @@ mod tests {
 
     #[test]
     fn rust_types_are_left_out_of_errors() {
-        for (error, said) in [
+        for (error, message) in [
             ("invalid type: integer `5`, expected struct Place", "'x' must be a text"),
             (
                 "unknown variant `huge`, expected `low`",
@@ -204,7 +204,7 @@ mod tests {
             ("missing field `text` at line 1 column 2", "'x' must be a text; 'text' is missing"),
             ("a name has no blanks", "'x': a name has no blanks"),
         ] {
-            assert_eq!(Said::read(error).about("x", "a text"), said);
+            assert_eq!(ParseError::read(error).about("x", "a text"), message);
         }
     }
 }

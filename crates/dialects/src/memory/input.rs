@@ -1,5 +1,6 @@
 //! Input that callers may write in more than one form.
 
+use serde::Serialize;
 use serde_json::{Map, Value};
 
 /// Minutes of a working day.
@@ -16,6 +17,17 @@ pub fn object(name: &str, value: &Value) -> Result<Map<String, Value>, String> {
         },
         _ => Err(format!("'{name}' must be an object, or the JSON text of one")),
     }
+}
+
+/// The fields of a value that are set, by their names.
+pub(super) fn stated_fields(value: &impl Serialize) -> Map<String, Value> {
+    let Ok(Value::Object(mut fields)) = serde_json::to_value(value) else { return Map::new() };
+    fields.retain(|_, value| match value {
+        Value::Null | Value::Bool(false) => false,
+        Value::Array(list) => !list.is_empty(),
+        _ => true,
+    });
+    fields
 }
 
 /// A list of texts: a list, its JSON text, or texts separated by commas.

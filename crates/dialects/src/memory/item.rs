@@ -7,8 +7,7 @@ use serde_json::{Map, Value, json};
 
 use super::moment::utc;
 use super::words;
-use crate::frugal::haid::{Haid, agent_named};
-use crate::frugal::planning::called;
+use crate::frugal::haid::{Haid, agent_named, called};
 
 /// Converts a record to an item.
 pub fn item(record: &Record, now: Timestamp) -> Value {

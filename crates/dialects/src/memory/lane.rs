@@ -160,10 +160,10 @@ pub fn read(bytes: &[u8]) -> Result<LaneResult, String> {
 
 /// Describes where a file is invalid, without naming Rust types.
 fn unread(error: &serde_json::Error) -> String {
-    let why = match form::Said::read(&error.to_string()) {
-        form::Said::Ours(said) => said,
-        form::Said::Word(what, word) => format!("'{}' {what}", repeated(&word)),
-        form::Said::Sort => "a value is of another sort than it should be".to_owned(),
+    let why = match form::ParseError::read(&error.to_string()) {
+        form::ParseError::Ours(message) => message,
+        form::ParseError::Word(what, word) => format!("'{}' {what}", repeated(&word)),
+        form::ParseError::Sort => "a value is of another sort than it should be".to_owned(),
     };
     let (line, column) = (error.line(), error.column());
     format!("{RESULT_FILE}, line {line}, column {column}: {why}")

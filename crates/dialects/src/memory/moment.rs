@@ -2,7 +2,7 @@
 
 use althing_kernel::Timestamp;
 
-pub use crate::frugal::planning::utc;
+pub use crate::moment::utc;
 
 /// The alphabet of ids that begin with their time.
 const ALPHABET: &[u8; 32] = b"0123456789abcdefghjkmnpqrstvwxyz";

@@ -157,7 +157,7 @@ impl Index {
         self.remove(&item.id);
         let Ok(number) = u32::try_from(self.slots.len()) else { return };
         let counts = self.counted(item);
-        let said = counts.iter().map(|(_, count)| u32::from(*count)).sum();
+        let counts_by_word = counts.iter().map(|(_, count)| u32::from(*count)).sum();
         for (word, count) in &counts {
             self.words[*word as usize].postings.push(Posting { item: number, count: *count });
         }
@@ -167,13 +167,13 @@ impl Index {
         }
         self.by_age.insert((item.updated_seq, number));
         self.numbers.insert(item.id.clone(), number);
-        self.words_total += u64::from(said);
+        self.words_total += u64::from(counts_by_word);
         let kind = self.kind_number(&item.kind);
         self.traits.push(Traits {
             updated_seq: item.updated_seq,
             stale_from: item.stale_from.unwrap_or(u64::MAX),
             weight: weight(item),
-            words: said,
+            words: counts_by_word,
             kind,
         });
         self.slots.push(Some(Slot {
@@ -185,9 +185,9 @@ impl Index {
 
     /// The words of an item, with their counts.
     fn counted(&mut self, item: &Item) -> Vec<(u32, u16)> {
-        let mut said: Vec<(u32, u16)> = Vec::new();
+        let mut counts_by_word: Vec<(u32, u16)> = Vec::new();
         let mut add = |text: &str, count: u16| {
-            each_word(text, |word| said.push((self.word_number(word), count)));
+            each_word(text, |word| counts_by_word.push((self.word_number(word), count)));
         };
         add(&item.text, 1);
         add(&item.kind, 1);
@@ -197,15 +197,15 @@ impl Index {
         for path in &item.paths {
             add(path, 1);
         }
-        said.sort_unstable_by_key(|(word, _)| *word);
-        said.dedup_by(|again, first| {
+        counts_by_word.sort_unstable_by_key(|(word, _)| *word);
+        counts_by_word.dedup_by(|again, first| {
             let same = again.0 == first.0;
             if same {
                 first.1 = first.1.saturating_add(again.1);
             }
             same
         });
-        said
+        counts_by_word
     }
 
     fn word_number(&mut self, text: &str) -> u32 {
@@ -395,8 +395,8 @@ impl Index {
         for word in asked(text) {
             let Some(number) = self.word_numbers.get(word.as_str()) else { continue };
             let postings = &self.words[*number as usize].postings;
-            let said_by = (postings.len() as u64).min(items);
-            let rarity = (1.0 + ratio(2 * (items - said_by) + 1, 2 * said_by + 1)).ln();
+            let found_in = (postings.len() as u64).min(items);
+            let rarity = (1.0 + ratio(2 * (items - found_in) + 1, 2 * found_in + 1)).ln();
             for posting in postings {
                 let Some(own) = self.traits.get(posting.item as usize) else { continue };
                 let count = f64::from(posting.count);

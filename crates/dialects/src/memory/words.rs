@@ -45,11 +45,11 @@ pub fn first_id(text: &str) -> Option<RecordId> {
 
 /// Replaces ids in a sentence by labels. If a sentence has both, one is removed.
 pub fn labelled(text: &str) -> String {
-    let (mut said, mut rest) = (String::with_capacity(text.len()), text);
+    let (mut written, mut rest) = (String::with_capacity(text.len()), text);
     while let Some(at) = rest.find(is_part) {
         let (before, named) = rest.split_at(at);
         let (part, after) = named.split_at(named.find(|c| !is_part(c)).unwrap_or(named.len()));
-        said.push_str(before);
+        written.push_str(before);
         rest = after;
         // A file may be named like a record.
         let is_path = before.ends_with(['/', '.', '-']) || after.starts_with(['/', '-']);
@@ -61,13 +61,13 @@ pub fn labelled(text: &str) -> String {
                 let other = after.strip_prefix(&format!(" or {label}"));
                 let other = other.or_else(|| after.strip_prefix(&format!("` or `{label}")));
                 rest = other.filter(|other| !other.starts_with(is_part)).unwrap_or(rest);
-                said.push_str(&label);
+                written.push_str(&label);
             }
-            _ => said.push_str(part),
+            _ => written.push_str(part),
         }
     }
-    said.push_str(rest);
-    said
+    written.push_str(rest);
+    written
 }
 
 /// Whether a character could belong to an id.
@@ -77,21 +77,21 @@ fn is_part(c: char) -> bool {
 
 /// Replaces agent names in a sentence by their HAIDs.
 pub fn with_haids(text: &str) -> String {
-    let (mut said, mut rest) = (String::with_capacity(text.len()), text);
+    let (mut written, mut rest) = (String::with_capacity(text.len()), text);
     while let Some(at) = rest.find(HAID) {
         let (before, named) = rest.split_at(at);
-        said.push_str(before);
+        written.push_str(before);
         let is_own = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || ":.+/-".contains(c);
         let end = named.find(|c: char| !is_own(c)).unwrap_or(named.len());
         let name = named[..end].trim_end_matches(['.', ':', '-']);
         match Haid::of_agent(name) {
-            Some(haid) => said.push_str(&haid.to_string()),
-            None => said.push_str(name),
+            Some(haid) => written.push_str(&haid.to_string()),
+            None => written.push_str(name),
         }
         rest = &named[name.len()..];
     }
-    said.push_str(rest);
-    said
+    written.push_str(rest);
+    written
 }
 
 #[cfg(test)]
@@ -109,7 +109,7 @@ mod tests {
 
     #[test]
     fn records_are_named_by_labels() {
-        for (text, said) in [
+        for (text, written) in [
             ("there is no plan pln_0000002a (pln#42)", "there is no plan pln#42"),
             (
                 "asgn_0000000c: gone; see review-loop:lop_00000001.",
@@ -122,7 +122,7 @@ mod tests {
             ("pln_00000004 or pln#42, pln_00000004 or pln#41", "pln#4 or pln#42, pln#4 or pln#41"),
             ("", ""),
         ] {
-            assert_eq!(labelled(text), said);
+            assert_eq!(labelled(text), written);
         }
         assert_eq!(first_id("no plan pln#3 here").map(|id| id.number), Some(3));
         assert_eq!(first_id("nothing here"), None);
@@ -130,13 +130,13 @@ mod tests {
 
     #[test]
     fn agents_are_named_by_haids() {
-        for (text, said) in [
+        for (text, written) in [
             ("haid:ada.lab-00ff+bob is revoked.", "haid:ada.lab-00ff/bob is revoked."),
             ("for haid:ada.lab-00ff+bob.", "for haid:ada.lab-00ff/bob."),
             ("haid:ada.lab-00ff/bob, haid:x+y", "haid:ada.lab-00ff/bob, haid:x+y"),
             ("haid: haid:", "haid: haid:"),
         ] {
-            assert_eq!(with_haids(text), said);
+            assert_eq!(with_haids(text), written);
         }
     }
 }

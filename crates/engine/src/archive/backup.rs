@@ -9,7 +9,8 @@
 use althing_kernel::archive;
 use althing_kernel::runtime::NoteRestored;
 use althing_kernel::{Blob, Caller, Command, Principal, ProjectId, State};
-use althing_trail::archive::{Archives, inspect};
+use althing_trail::archive::Archives;
+use althing_trail::archive_check::inspect;
 use althing_trail::log::LogErrorKind;
 use althing_trail::log::sqlite::{Reserved, SqliteLog, SqliteReader, beside};
 use althing_trail::verify::{Checked, Options as VerifyOptions, Verifier};
@@ -301,11 +302,11 @@ impl Restoring<'_> {
     /// epoch, and their number may be unknown.
     fn before(&self, log: &mut SqliteLog) -> Result<Before, EngineError> {
         let position = log.position()?;
-        let floor = replay_base::load(&self.home.archives(), log)
+        let base = replay_base::load(&self.home.archives(), log)
             .inspect_err(|error| tracing::warn!(%error, "the replay base cannot be read"))
             .ok()
             .flatten();
-        let mut world = floor.unwrap_or_default();
+        let mut world = base.unwrap_or_default();
         'reading: while world.seq() < position {
             let commits = match log.tail(world.seq(), READ_BYTES) {
                 Err(error) if error.kind == LogErrorKind::ArchiveMissing => break,

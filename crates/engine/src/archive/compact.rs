@@ -8,11 +8,10 @@
 
 use althing_kernel::archive::{Compact, Moved, Number, Range, is_archivable, may_be_archivable};
 use althing_kernel::{Blob, Command, Kind, Span, State, Timestamp, WorkspaceId};
-use althing_trail::archive::{
-    ArchiveRecord, ArchiveWriter, Archives, Lines, Stage, Stub, check_files,
-};
+use althing_trail::archive::{ArchiveRecord, ArchiveWriter, Archives, Lines, Stage, check_files};
 use althing_trail::log::LogErrorKind;
 use althing_trail::log::sqlite::{Swap, Swapper};
+use althing_trail::stub::Stub;
 use althing_trail::{Commit, Entry, LogReader};
 use serde::Serialize;
 use std::collections::BTreeMap;

@@ -71,17 +71,17 @@ pub fn run(
     if outcome.archives.is_empty() || dry_run {
         return Ok(outcome);
     }
-    let floor = replay_base::save(home, &world)?;
+    let base = replay_base::save(home, &world)?;
     let recorded = engine.execute_own(Command::TrailPrune(Prune {
         archives: outcome.archives.clone(),
         asked_by: asked_by.clone(),
-        floor_hash: floor.hash.clone(),
-        floor_seq: floor.seq,
+        floor_hash: base.hash.clone(),
+        floor_seq: base.seq,
         retention_s: retention.secs(),
     }));
     if let Err(EngineError::Refused(refusal)) = recorded {
         // Nothing is recorded with this base, so remove it. If the outcome is unknown, it stays.
-        let path = archives.floor(&floor);
+        let path = archives.replay_base(&base);
         std::fs::remove_file(&path).map_err(EngineError::file("remove", &path))?;
         return Err(EngineError::Refused(refusal));
     }
@@ -109,8 +109,8 @@ fn delete(engine: &Engine, archive_record: &ArchiveRecord) -> Result<(), EngineE
     let home = engine.home();
     let mut swapper = Swapper::open(home.store())?;
     if swapper.archive_record(archive_record.number)?.as_ref() != Some(archive_record) {
-        if let Some(floor) = engine.world()?.state.floor() {
-            swapper.note_floor(floor)?;
+        if let Some(base) = engine.world()?.state.replay_base() {
+            swapper.note_replay_base(base)?;
         }
         swapper.note(archive_record)?;
         swapper.make_durable()?;

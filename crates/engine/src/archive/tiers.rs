@@ -2,7 +2,8 @@
 
 use althing_kernel::archive::{Number, Tier};
 use althing_kernel::{Timestamp, WorkspaceId};
-use althing_trail::archive::{Stage, Stub};
+use althing_trail::archive::Stage;
+use althing_trail::stub::Stub;
 use serde::Serialize;
 
 use crate::archive::compact::{time_of, workspace_of};

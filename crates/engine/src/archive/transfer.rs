@@ -3,9 +3,9 @@
 use althing_kernel::archive::NoteSnapshot;
 use althing_kernel::text::Text;
 use althing_kernel::{Blob, Command, State, Timestamp};
-use althing_trail::archive::Stub;
 use althing_trail::export::{Commits, write};
 use althing_trail::log::sqlite::SqliteLog;
+use althing_trail::stub::Stub;
 use althing_trail::verify::{Checked, Options, Verifier};
 use althing_trail::{AppendError, Commit, Entry, Log as _, LogReader};
 use serde::Serialize;

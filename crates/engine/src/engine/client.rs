@@ -251,6 +251,7 @@ impl Client {
         let (task, directive) = match command {
             Command::TaskAssign(args) => (Some(&args.task), &mut args.directive),
             Command::WorkspaceCreate(args) => (args.task.as_ref(), &mut args.directive),
+            // Any other command binds no workspace to a task.
             _ => return Ok(()),
         };
         let Some(task) = task.filter(|_| directive.is_none()) else { return Ok(()) };

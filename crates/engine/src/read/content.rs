@@ -117,8 +117,8 @@ impl Engine {
 
     /// Records a refusal that no command led to, and returns it.
     fn refuse(&self, who: &Principal, what: &str, rule: Rule, message: String) -> EngineError {
-        let (what, said) = (Text::lossy(what), Text::lossy(&masked(&message)));
-        let note = NoteRefused { message: said, requester: who.clone(), rule, what };
+        let (what, masked) = (Text::lossy(what), Text::lossy(&masked(&message)));
+        let note = NoteRefused { message: masked, requester: who.clone(), rule, what };
         match self.execute_own(Command::AccessRefused(note)) {
             Ok(_) => Refusal::denied(rule, message).into(),
             Err(error) => error,
@@ -218,6 +218,7 @@ impl Engine {
             Command::ConflictResolve(args) if args.strategy == Resolution::CoordinatorResolve => {
                 &args.workspace
             }
+            // Any other command merges nothing, or brings the merged files along.
             _ => return Ok(()),
         };
         let world = self.world()?;

@@ -5,8 +5,8 @@
 //! So they read each line into a [`Row`], one at a time.
 
 use althing_kernel::{Timestamp, WorkspaceId};
-use althing_trail::archive::{Stub, Wanted};
 use althing_trail::export::Commits;
+use althing_trail::stub::{Stub, Wanted};
 use althing_trail::{Commit, LogReader};
 use serde::Deserialize;
 use serde_json::Value;

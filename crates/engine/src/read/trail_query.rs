@@ -3,7 +3,7 @@
 use althing_kernel::token::RoleName;
 use althing_kernel::workspace::Party;
 use althing_kernel::{Actor, Blob, Kind, Timestamp, WorkspaceId};
-use althing_trail::archive::{Stub, Wanted};
+use althing_trail::stub::{Stub, Wanted};
 use althing_trail::{Entry, LogReader};
 use schemars::JsonSchema;
 use serde::Deserialize;

@@ -85,13 +85,13 @@ impl WorkspaceDirectory {
         }
         let above = text(&body, "parent").and_then(|parent| self.0.get(parent));
         let run = above.map_or(id, |place| &place.run).to_owned();
-        let said = |name: &str| text(&body, name).unwrap_or("system").to_owned();
+        let field = |name: &str| text(&body, name).unwrap_or("system").to_owned();
         let place = WorkspaceInfo {
-            role: said("role"),
-            originator: said("originator"),
+            role: field("role"),
+            originator: field("originator"),
             run,
             group,
-            owners: vec![(0, said("owner"))],
+            owners: vec![(0, field("owner"))],
         };
         self.0.insert(id.to_owned(), place);
     }

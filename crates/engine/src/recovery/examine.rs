@@ -81,7 +81,7 @@ struct Citation {
 struct Gathered {
     cited: BTreeMap<Blob, Citation>,
     /// Violations that are already on record, by subject and expected value.
-    told: BTreeSet<(String, String)>,
+    recorded: BTreeSet<(String, String)>,
     orphans: Vec<(u64, EntryId, AnyId)>,
 }
 
@@ -106,7 +106,7 @@ pub(crate) fn examine(
     }
     tiles(log, after, &mut found)?;
     snapshots(home, log, &world, &mut found)?;
-    found.retain(|found| found.violation.as_ref().is_none_or(|own| !gathered.has_told(own)));
+    found.retain(|found| found.violation.as_ref().is_none_or(|own| !gathered.is_recorded(own)));
     found.extend(left_over(home, &world, writers));
     Ok(Examination { after, entries: world.seq() - after, world, found })
 }
@@ -144,13 +144,13 @@ impl Gathered {
                 self.orphans.push((entry.seq, entry.stamped.id.clone(), missing));
             }
             if let Event::IntegrityViolation(body) = event {
-                self.told.insert(key_of(body));
+                self.recorded.insert(key_of(body));
             }
         }
     }
 
-    fn has_told(&self, violation: &IntegrityViolation) -> bool {
-        self.told.contains(&key_of(violation))
+    fn is_recorded(&self, violation: &IntegrityViolation) -> bool {
+        self.recorded.contains(&key_of(violation))
     }
 }
 
@@ -162,6 +162,7 @@ fn citation(entry: &Entry) -> Citation {
     let (subject_id, subject_type) = match &entry.stamped.draft.event {
         Event::EnvelopeCreated(body) => ((&body.envelope_id).into(), SubjectType::Envelope),
         Event::CheckpointCreated(body) => ((&body.checkpoint_id).into(), SubjectType::Checkpoint),
+        // Any other entry that cites content is the subject itself.
         _ => (entry_subject(&entry.stamped.id), SubjectType::TrailEntry),
     };
     Citation { subject_id, subject_type, seq: entry.seq }

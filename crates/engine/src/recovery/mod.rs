@@ -115,14 +115,14 @@ impl Recovery<'_> {
             return Ok(());
         }
         let _turn = RecoveryLock::begin(self.home, self.patience)?;
-        let told: Vec<(Outage, OutageNote)> =
+        let noted: Vec<(Outage, OutageNote)> =
             outage_notes.into_iter().filter_map(|note| Some((note.read()?, note))).collect();
-        let outages = told.iter().map(|(outage, _)| outage.clone());
+        let outages = noted.iter().map(|(outage, _)| outage.clone());
         let Some(outage) = outages.reduce(Outage::and) else { return Ok(()) };
         let caller =
             Caller { principal: Principal::System, key: core.key().public(), session: None };
         core.run_own(self.clock, Job { caller, command: outage.note(), asked: None, door: None })?;
-        told.into_iter().try_for_each(|(_, note)| note.remove())
+        noted.into_iter().try_for_each(|(_, note)| note.remove())
     }
 
     /// Records connections that have ended.

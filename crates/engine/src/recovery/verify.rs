@@ -1,7 +1,8 @@
 //! Verification of a project: its trail, and the files beside it.
 
 use althing_kernel::{ProjectId, State};
-use althing_trail::archive::{Checked as Inspected, Stage, inspect};
+use althing_trail::archive::{Checked as Inspected, Stage};
+use althing_trail::archive_check::inspect;
 use althing_trail::log::{LogErrorKind, TILE};
 use althing_trail::verify::{Checked, Fault, Finding, Options, Verifier};
 use althing_trail::{Hash, LogError, LogReader};

@@ -114,7 +114,7 @@ const DECIDED: [&str; 9] = [
 /// One failure.
 struct Failure {
     sort: Sort,
-    said: String,
+    message: String,
     workspace: Option<String>,
     /// Workspace or caller that is affected.
     whose: String,
@@ -124,7 +124,7 @@ struct Failure {
 fn failure(row: &Row<'_>) -> Option<Failure> {
     let word = |body: &Value, name: &str| text(body, name).unwrap_or_default().to_owned();
     let own = row.workspace.as_deref().map(str::to_owned);
-    let (sort, said, workspace) = match &*row.kind {
+    let (sort, message, workspace) = match &*row.kind {
         "workspace_state_changed" => {
             let body = row.body();
             if text(&body, "to_state") != Some("failed") {
@@ -164,15 +164,15 @@ fn failure(row: &Row<'_>) -> Option<Failure> {
             let body = row.body();
             let (context, reason) = (word(&body, "context"), word(&body, "reason"));
             let whose = word(&body, "entity");
-            let said = format!("{context}: {reason}");
-            return Some(Failure { sort: Sort::Authentication, said, workspace: None, whose });
+            let message = format!("{context}: {reason}");
+            return Some(Failure { sort: Sort::Authentication, message, workspace: None, whose });
         }
         _ => return None,
     };
     // A refused command counts for its caller, whatever the workspace.
     let own = workspace.clone().filter(|_| sort != Sort::Refused);
     let whose = own.unwrap_or_else(|| row.actor.to_string());
-    Some(Failure { sort, said, workspace, whose })
+    Some(Failure { sort, message, workspace, whose })
 }
 
 impl Failures {
@@ -180,7 +180,7 @@ impl Failures {
     pub fn covers(&self, line: &str) -> bool {
         let Ok(row) = Row::read(line) else { return false };
         let Some(failure) = failure(&row) else { return false };
-        let reason = normalised(&failure.said);
+        let reason = normalised(&failure.message);
         self.bursts.iter().any(|burst| {
             let same = burst.sort == failure.sort && burst.reason == reason;
             same && burst.first_at <= row.at && row.at <= burst.last_at
@@ -241,7 +241,7 @@ impl Reading<'_> {
             Some(places) => places,
             None => self.source.places(false)?,
         };
-        let key = (failure.sort, normalised(&failure.said));
+        let key = (failure.sort, normalised(&failure.message));
         let gap = althing_kernel::Span::from_secs(GAP_S);
         if self.open.get(&key).is_some_and(|burst| row.at.since(burst.last_at) > gap) {
             self.close(&key);
@@ -264,7 +264,7 @@ impl Reading<'_> {
         });
         burst.count += 1;
         burst.last_at = row.at;
-        burst.example = failure.said;
+        burst.example = failure.message;
         burst.example_seq = row.seq;
         let place = failure.workspace.as_deref().and_then(|id| places.get(id));
         if let Some(place) = place {

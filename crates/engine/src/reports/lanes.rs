@@ -62,14 +62,14 @@ pub(super) struct Lanes {
 
 impl Lanes {
     pub(super) fn created(&mut self, row: &Row<'_>, body: &Value) {
-        let said = |name: &str| text(body, name).map(str::to_owned);
-        let Some(id) = said("workspace_id") else { return };
+        let field = |name: &str| text(body, name).map(str::to_owned);
+        let Some(id) = field("workspace_id") else { return };
         self.places.insert(id.clone(), self.lanes.len());
         self.lanes.push(Lane {
             workspace: id,
-            parent: said("parent"),
-            role: said("role").unwrap_or_default(),
-            agent: said("agent"),
+            parent: field("parent"),
+            role: field("role").unwrap_or_default(),
+            agent: field("agent"),
             task: None,
             steps: vec![Step { at: row.at, state: "idle".to_owned() }],
             checkpoints: Vec::new(),

@@ -5,16 +5,16 @@
 //! | [`runs`] | results and cost of a run, and a comparison of two |
 //! | [`timeline`] | the entries of one workspace, and its time in each state |
 //! | [`flow`] | messages between workspaces, and which were concurrent |
-//! | [`highway`] | requests to people, and their answers |
+//! | [`approvals`] | requests to people, and their answers |
 //! | [`failures`] | bursts of similar failures |
 //! | [`stats`] | counts and sums over entries, grouped |
 //!
 //! Bodies are read without checking their types, so that roles and types of another run's taxonomy,
 //! and kinds of another version, are shown by their names.
 
+pub mod approvals;
 pub mod failures;
 pub mod flow;
-pub mod highway;
 pub mod lanes;
 pub mod runs;
 pub mod stats;

@@ -121,11 +121,14 @@ pub(super) fn headers(found: &mut Found<'_>) {
         let is_secret = if *scheme == "basic " {
             word.len() >= LENGTH_MIN && is_login(word)
         } else {
-            let said = found.lower[..at].trim_end_matches(['"', '\'', ' ', ':', '=', '\\']);
+            let before = found.lower[..at].trim_end_matches(['"', '\'', ' ', ':', '=', '\\']);
             let is_mixed = word.bytes().any(|byte| byte.is_ascii_digit())
                 || (word.bytes().any(|byte| byte.is_ascii_uppercase())
                     && word.bytes().any(|byte| byte.is_ascii_lowercase()));
-            said.ends_with("authorization") && word.len() >= TOKEN_MIN && is_mixed && is_kept(word)
+            before.ends_with("authorization")
+                && word.len() >= TOKEN_MIN
+                && is_mixed
+                && is_kept(word)
         };
         if is_secret {
             found.note(Layer::Shape, "login in a header", (start, end));

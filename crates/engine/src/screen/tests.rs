@@ -90,8 +90,8 @@ fn what_is_found_is_not_repeated() {
         assert_eq!(findings.len(), 1, "{text}");
         let finding = &findings[0];
         let whole = &text[finding.start..finding.end];
-        let told = format!("[{}, {} characters]", finding.what, whole.chars().count());
-        assert_eq!(finding.excerpt, told, "nothing of it is told");
+        let expected = format!("[{}, {} characters]", finding.what, whole.chars().count());
+        assert_eq!(finding.excerpt, expected, "nothing of it is told");
     }
 }
 
@@ -102,9 +102,9 @@ fn files_in_which_secrets_lie_are_named_and_are_no_leak() {
     {
         assert!(is_secret_path(path), "{path}");
         let findings = scan(&format!("It is in {path}."));
-        let said: Vec<_> =
+        let found: Vec<_> =
             findings.iter().map(|own| (own.is_leak(), own.excerpt.as_str())).collect();
-        assert_eq!(said, [(false, path)]);
+        assert_eq!(found, [(false, path)]);
     }
     for path in [".env.example", "id_rsa.pub", "src/environment.rs", "docs/keys.md", "a.ssh/x"] {
         assert!(!is_secret_path(path), "{path}");

@@ -143,9 +143,9 @@ fn has_digit(value: &str) -> bool {
 pub(super) fn is_password(value: &str, quoted: bool) -> bool {
     const LENGTH: std::ops::RangeInclusive<usize> = 6..=128;
     let value = value.trim_end_matches(['.', ',', ':', ';', '?']);
-    let is_said = value.contains(char::is_whitespace);
+    let is_sentence = value.contains(char::is_whitespace);
     if !LENGTH.contains(&value.len())
-        || is_said
+        || is_sentence
         || !is_kept(value)
         || is_code(value)
         || is_own_id(value)

@@ -70,8 +70,8 @@ fn after<'a>(found: &Found<'a>, end: usize, space_is_enough: bool) -> Option<Giv
     let word = |word: &str| spaced && bytes[at..].starts_with(word.as_bytes());
     if sign > at {
         at = sign;
-    } else if let Some(said) = ["is ", "is: ", "was ", "to ", "is now "].iter().rfind(|w| word(w)) {
-        at += said.len();
+    } else if let Some(verb) = ["is ", "is: ", "was ", "to ", "is now "].iter().rfind(|w| word(w)) {
+        at += verb.len();
     } else if !(space_is_enough && at == end + 1 && spaced) {
         return None;
     }

@@ -5,7 +5,7 @@
 //! on record, so that nobody can put another in its place.
 
 use althing_kernel::State;
-use althing_kernel::archive::Floor;
+use althing_kernel::archive::ReplayBase;
 use althing_kernel::state::Image;
 use althing_trail::archive::Archives;
 use althing_trail::chain::ChainImage;
@@ -25,17 +25,17 @@ struct Content {
 }
 
 /// Writes a state to begin replay with.
-pub(crate) fn save(home: &Home, world: &World) -> Result<Floor, EngineError> {
+pub(crate) fn save(home: &Home, world: &World) -> Result<ReplayBase, EngineError> {
     let content = Content { chain: world.chain.image(), state: world.state.image() };
     let text = serde_json::to_vec(&content).map_err(|error| {
         EngineError::Defect(format!("the replay base cannot be written: {error}"))
     })?;
-    let floor = home.archives().put_floor(world.seq(), &text)?;
+    let base = home.archives().put_replay_base(world.seq(), &text)?;
     // Read it back before relying on it.
-    let read = world_of(read(&home.archives(), &floor)?, &floor)?;
+    let read = world_of(read(&home.archives(), &base)?, &base)?;
     let same = read.chain.image() == content.chain && read.state.image() == content.state;
     if same {
-        Ok(floor)
+        Ok(base)
     } else {
         Err(EngineError::Defect("the replay base reads back differently".to_owned()))
     }
@@ -46,8 +46,8 @@ pub(crate) fn load<L: LogReader + ?Sized>(
     archives: &Archives,
     log: &mut L,
 ) -> Result<Option<World>, EngineError> {
-    let Some(floor) = log.floor()? else { return Ok(None) };
-    world_of(read(archives, &floor)?, &floor).map(Some)
+    let Some(base) = log.replay_base()? else { return Ok(None) };
+    world_of(read(archives, &base)?, &base).map(Some)
 }
 
 /// Loads the state to begin replay with: the replay base, or the empty state.
@@ -63,26 +63,26 @@ pub(crate) fn base(
     archives: &Archives,
     log: &mut dyn LogReader,
 ) -> Result<Option<Base>, EngineError> {
-    let Some(floor) = log.floor()? else { return Ok(None) };
-    let content = read(archives, &floor)?;
+    let Some(base) = log.replay_base()? else { return Ok(None) };
+    let content = read(archives, &base)?;
     let chain = content.chain.clone();
-    let state = world_of(content, &floor)?.state;
-    Ok(Some(Base { floor, chain, state }))
+    let state = world_of(content, &base)?.state;
+    Ok(Some(Base { replay_base: base, chain, state }))
 }
 
-fn read(archives: &Archives, floor: &Floor) -> Result<Content, EngineError> {
-    let text = archives.read_floor(floor)?;
-    serde_json::from_slice(&text).map_err(|error| unusable(floor, &error))
+fn read(archives: &Archives, base: &ReplayBase) -> Result<Content, EngineError> {
+    let text = archives.read_replay_base(base)?;
+    serde_json::from_slice(&text).map_err(|error| unusable(base, &error))
 }
 
-fn world_of(content: Content, floor: &Floor) -> Result<World, EngineError> {
+fn world_of(content: Content, base: &ReplayBase) -> Result<World, EngineError> {
     let chain = Chain::from_image(content.chain);
-    let chain = chain.ok_or_else(|| unusable(floor, &"its chain is not sound"))?;
-    let state = State::from_image(content.state).map_err(|error| unusable(floor, &error))?;
+    let chain = chain.ok_or_else(|| unusable(base, &"its chain is not sound"))?;
+    let state = State::from_image(content.state).map_err(|error| unusable(base, &error))?;
     Ok(World { state, chain })
 }
 
-fn unusable(floor: &Floor, what: &dyn std::fmt::Display) -> EngineError {
-    let message = format!("what replay begins with at entry {} cannot be read: {what}", floor.seq);
+fn unusable(base: &ReplayBase, what: &dyn std::fmt::Display) -> EngineError {
+    let message = format!("what replay begins with at entry {} cannot be read: {what}", base.seq);
     LogError::new(LogErrorKind::Corrupt, message).into()
 }

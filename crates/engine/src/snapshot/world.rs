@@ -4,8 +4,8 @@ use althing_kernel::session::{Disconnect, Lost};
 use althing_kernel::{
     Caller, Command, IdKind, Mint, Principal, Reply, State, Timestamp, Transaction,
 };
-use althing_trail::archive::Stub;
 use althing_trail::log::LogErrorKind;
+use althing_trail::stub::Stub;
 use althing_trail::{Chain, Commit, Entry, LogError, LogReader, SignedHead};
 
 use std::sync::Arc;

@@ -1,7 +1,7 @@
 //! The archive files of a project: the lock for changing them, leftovers, and copies.
 
 use althing_kernel::State;
-use althing_kernel::archive::Floor;
+use althing_kernel::archive::ReplayBase;
 use althing_trail::archive::{ArchiveRecord, Archives, DATA, MANIFEST, UNFINISHED};
 use althing_trail::log::LogErrorKind;
 use althing_trail::log::sqlite::beside;
@@ -65,8 +65,8 @@ fn expected(home: &Home, state: &State, archive_records: &[ArchiveRecord]) -> BT
     let names: BTreeSet<String> = on_record.chain(known).collect();
     let files =
         names.into_iter().flat_map(|name| [DATA, MANIFEST].map(|end| format!("{name}.{end}")));
-    let floor = state.floor().map(|floor| name_of(&home.archives().floor(floor)));
-    files.chain(floor).collect()
+    let base = state.replay_base().map(|base| name_of(&home.archives().replay_base(base)));
+    files.chain(base).collect()
 }
 
 fn name_of(path: &Path) -> String {
@@ -114,8 +114,8 @@ pub(crate) fn copy_archives(
     to: &Archives,
     log: &mut dyn LogReader,
 ) -> Result<(), EngineError> {
-    let (archive_records, floor) = (log.archive_records()?, log.floor()?);
-    if archive_records.is_empty() && floor.is_none() {
+    let (archive_records, base) = (log.archive_records()?, log.replay_base()?);
+    if archive_records.is_empty() && base.is_none() {
         return Ok(());
     }
     let folder = to.folder();
@@ -127,9 +127,9 @@ pub(crate) fn copy_archives(
             copy_once(&path(from), &path(to))?;
         }
     }
-    if let Some(floor) = floor {
-        let path = |archives: &Archives, floor: &Floor| archives.floor(floor);
-        copy_once(&path(from, &floor), &path(to, &floor))?;
+    if let Some(base) = base {
+        let path = |archives: &Archives, base: &ReplayBase| archives.replay_base(base);
+        copy_once(&path(from, &base), &path(to, &base))?;
     }
     sync_folder_of(&folder.join("any"))
 }

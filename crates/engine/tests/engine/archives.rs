@@ -6,9 +6,10 @@ use althing_engine::trail_query::TrailQuery;
 use althing_engine::{Client, Engine, EngineError, World, backup, prune, verify};
 use althing_kernel::archive::{Number, is_archivable};
 use althing_kernel::{Command, Kind, Reply, Rule, Span, WorkspaceId};
-use althing_trail::archive::{Stage, Stub};
+use althing_trail::archive::Stage;
 use althing_trail::log::sqlite::SqliteReader;
 use althing_trail::proof::Inclusion;
+use althing_trail::stub::Stub;
 use althing_trail::verify::Options;
 use althing_trail::{Entry, LogReader as _};
 use rusqlite::Connection;
@@ -380,10 +381,10 @@ fn recorded_deletions_keep_their_places_in_the_trail() {
     project.clock.pass(Span::from_secs(day.secs() + 1));
     let error = prune::run(&engine, &agent(&engine, "w3"), day, false).unwrap_err();
     assert_eq!(error.rule(), Rule::CoordinatorOnly);
-    assert_eq!(files(&project, ".zst").len(), 1, "no floor is left of what was refused");
+    assert_eq!(files(&project, ".zst").len(), 1, "no replay base is left of what was refused");
     let outcome = prune::run(&engine, &lead, day, false).unwrap();
     assert_eq!((outcome.archives, outcome.entries), (vec![Number(1)], archived));
-    assert_eq!(files(&project, ".zst").iter().filter(|path| !is_floor(path)).count(), 0);
+    assert_eq!(files(&project, ".zst").iter().filter(|path| !is_replay_base(path)).count(), 0);
     let report = verified(&project).unwrap();
     assert_eq!((report.archives, report.archives_pruned), (0, 1));
     assert_eq!(report.trail.pruned, archived);
@@ -412,11 +413,12 @@ fn recorded_deletions_keep_their_places_in_the_trail() {
     backup::restore(&project.home, &copy, &project.options(), None).unwrap();
     verified(&project).unwrap();
     // The replay base is all that is left, and nobody can replace it unnoticed.
-    let floor = files(&project, ".zst").into_iter().find(|path| is_floor(path)).unwrap();
-    let size = usize::try_from(std::fs::metadata(&floor).unwrap().len()).unwrap();
+    let replay_base =
+        files(&project, ".zst").into_iter().find(|path| is_replay_base(path)).unwrap();
+    let size = usize::try_from(std::fs::metadata(&replay_base).unwrap().len()).unwrap();
     for at in (0..size).step_by(size / 20 + 1) {
-        let _flipped = Flipped::new(&floor, at, 3);
-        assert!(is_noticed(&project), "floor, byte {at}");
+        let _flipped = Flipped::new(&replay_base, at, 3);
+        assert!(is_noticed(&project), "replay base, byte {at}");
     }
     assert!(!is_noticed(&project));
     let engine = project.open();
@@ -424,6 +426,6 @@ fn recorded_deletions_keep_their_places_in_the_trail() {
     assert_eq!(archive_records[0].stage, Stage::Pruned);
 }
 
-fn is_floor(path: &Path) -> bool {
+fn is_replay_base(path: &Path) -> bool {
     path.file_name().unwrap().to_string_lossy().starts_with("floor-")
 }

@@ -331,29 +331,29 @@ fn lost_content_is_reported_and_the_rest_is_copied() {
     blobs.put(&content(2)).unwrap();
     std::fs::write(blobs.path(&rotten), "rot").unwrap();
     let sound = blobs.put(&content(3)).unwrap();
-    let told = |inventory: &Inventory| {
+    let shown = |inventory: &Inventory| {
         (inventory.whole, inventory.damaged.clone(), inventory.missing.clone())
     };
     let folder = project.folder.path().join("backup");
     let made = backup::backup(&project.home, &folder, true, &mut |_, _| {}).unwrap();
-    assert_eq!(told(&made.blobs), (2, vec![rotten.clone()], vec![lost.clone()]));
+    assert_eq!(shown(&made.blobs), (2, vec![rotten.clone()], vec![lost.clone()]));
     assert!(!folder.join("blobs").join(&rotten.hex()[..2]).join(rotten.hex()).exists());
 
     let fresh = Home::new(&project.folder.path().join("new machine"));
     let restored = backup::restore(&fresh, &folder, &project.options(), None).unwrap();
     let mut gone = vec![lost.clone(), rotten.clone()];
     gone.sort();
-    assert_eq!(told(&restored.blobs), (2, Vec::new(), gone));
+    assert_eq!(shown(&restored.blobs), (2, Vec::new(), gone));
     assert!(Blobs::of(&fresh).has(&sound).unwrap());
 
     // Content that the backup lacks but the folder has is not missing.
     Blobs::of(&fresh).put(&content(1)).unwrap();
     std::fs::write(folder.join("blobs").join(&sound.hex()[..2]).join(sound.hex()), "rot").unwrap();
     let restored = backup::restore(&fresh, &folder, &project.options(), None).unwrap();
-    assert_eq!(told(&restored.blobs), (2, Vec::new(), vec![rotten.clone()]));
+    assert_eq!(shown(&restored.blobs), (2, Vec::new(), vec![rotten.clone()]));
     std::fs::remove_file(Blobs::of(&fresh).path(&sound)).unwrap();
     let restored = backup::restore(&fresh, &folder, &project.options(), None).unwrap();
-    assert_eq!(told(&restored.blobs), (1, vec![sound], vec![rotten]));
+    assert_eq!(shown(&restored.blobs), (1, vec![sound], vec![rotten]));
 }
 
 #[test]

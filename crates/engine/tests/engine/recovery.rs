@@ -234,7 +234,7 @@ fn damaged_files_are_quarantined_and_missing_ones_reported() {
     agent(&project.open(), "bob").execute(claim("b")).unwrap();
     assert!(!damaged.exists() && !unfinished.exists() && kept.exists());
     assert_eq!(SqliteReader::open(project.home.store()).unwrap().damaged_tiles(0).unwrap(), []);
-    let told: Vec<_> = project
+    let shown: Vec<_> = project
         .entries()
         .iter()
         .filter_map(|entry| match &entry.stamped.draft.event {
@@ -242,9 +242,9 @@ fn damaged_files_are_quarantined_and_missing_ones_reported() {
             _ => None,
         })
         .collect();
-    let said = |field: &str, value: &str| told.iter().filter(|own| own[field] == value).count();
-    assert_eq!((said("action_taken", "quarantined"), said("action_taken", "flagged")), (3, 1));
-    assert_eq!((said("subject_type", "envelope"), said("subject_type", "trail_entry")), (2, 2));
+    let words = |field: &str, value: &str| shown.iter().filter(|own| own[field] == value).count();
+    assert_eq!((words("action_taken", "quarantined"), words("action_taken", "flagged")), (3, 1));
+    assert_eq!((words("subject_type", "envelope"), words("subject_type", "trail_entry")), (2, 2));
     let completed = project.entries().iter().find_map(|entry| match &entry.stamped.draft.event {
         Event::RecoveryCompleted(body) => Some(body.clone()),
         _ => None,

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use std::sync::mpsc;
 
 const KEY: &str = "AKIAIOSFODNN7EXAMPLE";
-const TOLD: &str = "[AWS access key, 20 characters]";
+const MASKED: &str = "[AWS access key, 20 characters]";
 
 fn command(name: &str, args: &Value) -> Command {
     Command::read(name, &args.to_string()).unwrap().unwrap_or_else(|why| panic!("{name}: {why}"))
@@ -39,14 +39,14 @@ fn refused(client: &Client, command: Command) -> Refusal {
 
 /// Commands of all sorts, with a secret somewhere in each.
 fn leaking() -> Vec<(&'static str, Value)> {
-    let said = format!("because of {KEY}");
-    let sent = json!({ "content": { "text": said } });
+    let words = format!("because of {KEY}");
+    let sent = json!({ "content": { "text": words } });
     let hidden = json!({ "api_key": ["a1b2c3d4e5f6"] });
     vec![
-        ("lease.open", json!({ "surfaces": ["src"], "purpose": said })),
+        ("lease.open", json!({ "surfaces": ["src"], "purpose": words })),
         ("lease.open", json!({ "surfaces": [format!("src/{KEY}")] })),
-        ("symbol.set", json!({ "id": "s1", "value": said })),
-        ("fact.set", json!({ "key": "k", "value": said })),
+        ("symbol.set", json!({ "id": "s1", "value": words })),
+        ("fact.set", json!({ "key": "k", "value": words })),
         ("fact.set", json!({ "key": "db_password", "value": "x7Kq92!" })),
         ("fact.set", json!({ "key": "k", "value": json!({ "password": "x7Kq92!" }).to_string() })),
         // Quoted JSON has names of the caller's choice: none of them exempts what it holds.
@@ -58,22 +58,22 @@ fn leaking() -> Vec<(&'static str, Value)> {
             "fact.set",
             json!({ "key": "merged", "value": json!([{ "content": hidden }]).to_string() }),
         ),
-        ("capsule.write", json!({ "id": "c1", "what": said })),
-        ("decision.append", json!({ "title": "t", "body": said })),
+        ("capsule.write", json!({ "id": "c1", "what": words })),
+        ("decision.append", json!({ "title": "t", "body": words })),
         ("memory.create", json!({ "kind": "trap", "text": "t", "tags": [KEY] })),
         ("envelope.send", json!({ "to": "w", "type": "query", "payload": sent })),
         (
             "checkpoint.create",
-            json!({ "intent": "i", "status": "final", "type": "artifact", "content": { "text": said } }),
+            json!({ "intent": "i", "status": "final", "type": "artifact", "content": { "text": words } }),
         ),
         (
             "task.graph",
-            json!({ "tasks": [{ "key": "a", "name": "t", "description": { "text": said } }] }),
+            json!({ "tasks": [{ "key": "a", "name": "t", "description": { "text": words } }] }),
         ),
         (
             "refusal.record",
             json!({
-                "command": "lease.open", "kind": "denied", "message": said, "rule": "A-MEM-11",
+                "command": "lease.open", "kind": "denied", "message": words, "rule": "A-MEM-11",
             }),
         ),
     ]
@@ -126,7 +126,7 @@ fn commands_that_are_submitted_pass_the_same_screen() {
     let Err(EngineError::Refused(refusal)) = receive.recv().unwrap() else { panic!() };
     assert_eq!(refusal.rule, Rule::NoSecrets);
     let Details::Findings(found) = &refusal.details else { panic!("{refusal:?}") };
-    assert_eq!((found[0].field.as_str(), found[0].excerpt.as_str()), ("value", TOLD));
+    assert_eq!((found[0].field.as_str(), found[0].excerpt.as_str()), ("value", MASKED));
 }
 
 #[test]
@@ -137,8 +137,8 @@ fn where_it_is_only_warned_of_the_command_is_carried_out() {
     let warnings = Warnings::default();
     let client = agent(&engine, "alice").warning(&warnings);
     client.execute(command("fact.set", &json!({ "key": "k", "value": KEY }))).unwrap();
-    let told = warnings.take();
-    assert_eq!(told, [format!("'value' seems to hold a secret: {TOLD}")]);
+    let shown = warnings.take();
+    assert_eq!(shown, [format!("'value' seems to hold a secret: {MASKED}")]);
     assert!(warnings.take().is_empty());
 }
 

@@ -315,8 +315,8 @@ fn an_engine_on_an_unreadable_store_continues_on_the_restored_one() {
     sql(&project.home, "PRAGMA wal_checkpoint(TRUNCATE)");
     std::fs::write(project.home.store(), vec![0; 40_960]).unwrap();
     restore(&project, &folder).unwrap();
-    let told = alice.execute(claim("again"));
-    assert!(told.is_err(), "it decided on what is gone");
+    let shown = alice.execute(claim("again"));
+    assert!(shown.is_err(), "it decided on what is gone");
     alice.execute(claim("again")).unwrap();
     assert!(running.world().unwrap().state.leases().count() > 0);
     drop((alice, running));

@@ -2,7 +2,7 @@
 
 use crate::machine::state::State;
 use crate::protocol::event::{
-    AdminEvent, AgentEvent, Event, EventRoom, HighwayEvent, LeaseEvent, MessageEvent, PlanEvent,
+    AdminEvent, AgentEvent, ApprovalEvent, Event, EventRoom, LeaseEvent, MessageEvent, PlanEvent,
     Stamped, UserEvent, WorkspaceEvent,
 };
 use crate::registry::apply_error::ApplyError;
@@ -59,12 +59,12 @@ pub(crate) fn apply(state: &mut State, entry: &Stamped) -> Result<(), ApplyError
         EventRoom::Agent(event) => apply_agent(state, entry, event),
         EventRoom::User(event) => apply_user(state, entry, event),
         EventRoom::Lease(event) => apply_lease(state, entry, event),
-        EventRoom::Commons(event) => blackboard::apply(state, entry, event),
+        EventRoom::Blackboard(event) => blackboard::apply(state, entry, event),
         EventRoom::Memory(event) => remembered::apply(state, entry, event),
         EventRoom::Workspace(event) => apply_workspace(state, entry, event),
         EventRoom::Message(event) => apply_message(state, entry, event),
         EventRoom::Plan(event) => apply_plan(state, entry, event),
-        EventRoom::Highway(event) => apply_highway(state, entry, event),
+        EventRoom::Approval(event) => apply_approval(state, entry, event),
     }
 }
 
@@ -261,21 +261,21 @@ fn apply_plan(state: &mut State, entry: &Stamped, event: PlanEvent<'_>) -> Resul
     }
 }
 
-fn apply_highway(
+fn apply_approval(
     state: &mut State,
     entry: &Stamped,
-    event: HighwayEvent<'_>,
+    event: ApprovalEvent<'_>,
 ) -> Result<(), ApplyError> {
     match event {
-        HighwayEvent::HighwayConfigured(body) => approvals::apply_configured(state, entry, body),
-        HighwayEvent::GateTriggered(body) => gate::apply_triggered(state, entry, body),
-        HighwayEvent::GateResolved(body) => resolve::apply_resolved(state, entry, body),
-        HighwayEvent::GateReentryBlocked(body) => gate::apply_reentry(state, entry, body),
-        HighwayEvent::EscalationReceived(body) => escalation::apply_received(state, entry, body),
-        HighwayEvent::EscalationResolved(body) => escalation::apply_resolved(state, body),
+        ApprovalEvent::HighwayConfigured(body) => approvals::apply_configured(state, entry, body),
+        ApprovalEvent::GateTriggered(body) => gate::apply_triggered(state, entry, body),
+        ApprovalEvent::GateResolved(body) => resolve::apply_resolved(state, entry, body),
+        ApprovalEvent::GateReentryBlocked(body) => gate::apply_reentry(state, entry, body),
+        ApprovalEvent::EscalationReceived(body) => escalation::apply_received(state, entry, body),
+        ApprovalEvent::EscalationResolved(body) => escalation::apply_resolved(state, body),
         // The trail alone remembers these.
-        HighwayEvent::GateTimeout(_)
-        | HighwayEvent::HumanInjection(_)
-        | HighwayEvent::EscalationTimeout(_) => Ok(()),
+        ApprovalEvent::GateTimeout(_)
+        | ApprovalEvent::HumanInjection(_)
+        | ApprovalEvent::EscalationTimeout(_) => Ok(()),
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::machine::transaction::{DecisionError, Transaction};
 use crate::protocol::command::{
-    AgentCommand, Command, CommandRoom, HighwayCommand, LeaseCommand, MessageCommand, PlanCommand,
+    AgentCommand, ApprovalCommand, Command, CommandRoom, LeaseCommand, MessageCommand, PlanCommand,
     RefusalCommand, RightCommand, RuntimeCommand, SessionCommand, UserCommand, WorkCommand,
     WorkspaceCommand,
 };
@@ -34,7 +34,7 @@ pub(crate) fn carry_out(tx: &mut Transaction<'_>, caller: &Caller, command: &Com
         CommandRoom::Lease(own) => of_lease(tx, caller, own),
         CommandRoom::User(own) => of_user(tx, caller, own),
         CommandRoom::Agent(own) => of_agent(tx, caller, own),
-        CommandRoom::Commons(own) => blackboard::carry_out(tx, caller, own),
+        CommandRoom::Blackboard(own) => blackboard::carry_out(tx, caller, own),
         CommandRoom::Memory(own) => remembered::carry_out(tx, caller, command, own),
         CommandRoom::Work(WorkCommand::WorkBegin(args)) => work::decide_begin(tx, caller, args),
         CommandRoom::Work(WorkCommand::WorkNext(args)) => next::decide_next(tx, caller, args),
@@ -42,7 +42,7 @@ pub(crate) fn carry_out(tx: &mut Transaction<'_>, caller: &Caller, command: &Com
         CommandRoom::Workspace(own) => of_workspace(tx, caller, own),
         CommandRoom::Message(own) => of_message(tx, caller, own),
         CommandRoom::Plan(own) => of_plan(tx, caller, own),
-        CommandRoom::Highway(own) => of_highway(tx, caller, own),
+        CommandRoom::Approval(own) => of_approval(tx, caller, own),
         CommandRoom::Right(own) => of_right(tx, caller, own),
         CommandRoom::Refusal(RefusalCommand::RefusalRecord(args)) => refusal::decide_record(args),
         CommandRoom::Runtime(own) => of_runtime(tx, caller, own),
@@ -151,13 +151,13 @@ fn of_plan(tx: &mut Transaction<'_>, caller: &Caller, command: PlanCommand<'_>) 
     }
 }
 
-fn of_highway(tx: &mut Transaction<'_>, caller: &Caller, command: HighwayCommand<'_>) -> Decided {
+fn of_approval(tx: &mut Transaction<'_>, caller: &Caller, command: ApprovalCommand<'_>) -> Decided {
     match command {
-        HighwayCommand::HighwayConfigure(args) => approvals::decide_configure(tx, caller, args),
-        HighwayCommand::HighwayInject(args) => inject::decide_inject(tx, caller, args),
-        HighwayCommand::GateResolve(args) => resolve::decide_resolve(tx, caller, args),
-        HighwayCommand::GateAsk(args) => gate::decide_ask(tx, caller, args),
-        HighwayCommand::EscalationAnswer(args) => escalation::decide_answer(tx, caller, args),
+        ApprovalCommand::HighwayConfigure(args) => approvals::decide_configure(tx, caller, args),
+        ApprovalCommand::HighwayInject(args) => inject::decide_inject(tx, caller, args),
+        ApprovalCommand::GateResolve(args) => resolve::decide_resolve(tx, caller, args),
+        ApprovalCommand::GateAsk(args) => gate::decide_ask(tx, caller, args),
+        ApprovalCommand::EscalationAnswer(args) => escalation::decide_answer(tx, caller, args),
     }
 }
 

@@ -3,7 +3,7 @@
 use crate::dispatch::commands;
 use crate::machine::state::{Deadline, State};
 use crate::machine::transaction::{DecisionError, Outcome, Transaction};
-use crate::protocol::command::Command;
+use crate::protocol::command::{Command, CommandRoom};
 use crate::protocol::event::{Draft, Event};
 use crate::protocol::refusal::Refusal;
 use crate::registry::apply_error::ApplyError;
@@ -70,11 +70,11 @@ impl Transaction<'_> {
                 attempt::open::abandon(self, before)?;
                 Ok(reply)
             }
-            Err(halt) => {
+            Err(error) => {
                 self.released = false;
                 self.go_back_to(before)?;
                 self.cause = None;
-                Err(self.record_refusal(caller, command, halt)?)
+                Err(self.record_refusal(caller, command, error)?)
             }
         };
         let settled = self.settle(state.as_ref(), first)?;
@@ -108,43 +108,60 @@ impl Transaction<'_> {
     /// Establishes who the caller is and, for an agent, the session it speaks in.
     fn arrive(&mut self, caller: &Caller, command: &Command) -> Result<(), DecisionError> {
         self.admit(caller, command)?;
-        match command {
-            Command::LeaseOpen(_)
-            | Command::LeaseRenew(_)
-            | Command::LeaseRelease(_)
-            | Command::LeaseForce(_) => session::ensure(self, caller).map(|_| ()),
-            _ => Ok(()),
+        match command.room() {
+            CommandRoom::Lease(_) => session::ensure(self, caller).map(|_| ()),
+            // These need no session, or open one themselves.
+            CommandRoom::Session(_)
+            | CommandRoom::User(_)
+            | CommandRoom::Agent(_)
+            | CommandRoom::Blackboard(_)
+            | CommandRoom::Memory(_)
+            | CommandRoom::Work(_)
+            | CommandRoom::Workspace(_)
+            | CommandRoom::Message(_)
+            | CommandRoom::Plan(_)
+            | CommandRoom::Approval(_)
+            | CommandRoom::Refusal(_)
+            | CommandRoom::Right(_)
+            | CommandRoom::Runtime(_) => Ok(()),
         }
     }
 
     /// Whether the caller is who it claims to be, as far as the trail knows.
     fn admit(&mut self, caller: &Caller, command: &Command) -> Result<(), DecisionError> {
-        match (&caller.principal, command) {
-            (Principal::System, Command::ProjectCreate(_) | Command::RuntimeRekey(_)) => Ok(()),
-            (Principal::System, _) if self.project()?.runtime_key == caller.key => Ok(()),
-            (Principal::System, _) => Err(DecisionError::NotAuthentic {
-                entity: Principal::System,
-                reason: "it does not hold the runtime's key",
-            }),
-            (_, command) if command.is_runtimes_own() => {
+        match &caller.principal {
+            Principal::System => self.admit_runtime(caller, command),
+            Principal::User(_) | Principal::Agent(_) if command.is_runtimes_own() => {
                 Err(Refusal::denied(Rule::SystemOnly, "the runtime alone issues this").into())
             }
-            (Principal::User(_), Command::UserCreate(create))
-                if user::is_first_sign_up(&self.state, caller, create) =>
-            {
-                Ok(())
-            }
-            (Principal::User(id), _) => {
+            Principal::User(id) => {
+                if let Command::UserCreate(create) = command
+                    && user::is_first_sign_up(&self.state, caller, create)
+                {
+                    return Ok(());
+                }
                 user::admit(self, id, caller.key)?;
                 authentication::record(self, caller)?;
                 Ok(permissions::check(&self.state, id, command)?)
             }
-            (Principal::Agent(name), _) => {
+            Principal::Agent(name) => {
                 self.project()?;
                 agent::admit(self, name, caller.key)?;
                 authentication::record(self, caller)
             }
         }
+    }
+
+    /// Whether the runtime holds the project's key. Creating a project and taking one over set it.
+    fn admit_runtime(&self, caller: &Caller, command: &Command) -> Result<(), DecisionError> {
+        let sets_key = matches!(command, Command::ProjectCreate(_) | Command::RuntimeRekey(_));
+        if sets_key || self.project()?.runtime_key == caller.key {
+            return Ok(());
+        }
+        Err(DecisionError::NotAuthentic {
+            entity: Principal::System,
+            reason: "it does not hold the runtime's key",
+        })
     }
 
     /// Stamps a draft, applies it and keeps it. On a trail of earlier rules an entry that adopts

@@ -3,3 +3,4 @@
 pub(crate) mod apply;
 pub(crate) mod commands;
 pub(crate) mod decide;
+pub mod forecast;

@@ -5,6 +5,7 @@ use serde::Deserialize;
 use serde::Serialize;
 
 use crate::model::identity::capability::Denial;
+use crate::model::knowledge::records::offer::{LaneCollision, PlanTaken};
 use crate::model::leasing::view::Collision;
 use crate::model::runs::admission::Standing;
 use crate::model::runs::approvals::inject::Injection;
@@ -69,6 +70,10 @@ pub(crate) enum Record {
 pub enum Details {
     /// The colliding leases.
     Collisions(Vec<Collision>),
+    /// The lanes of one offer that overlap.
+    Lanes(Vec<LaneCollision>),
+    /// The reason why a plan cannot be given to anybody.
+    Plan(PlanTaken),
     /// The places that look like secrets.
     Findings(Vec<SecretFound>),
     /// The values or transitions that would have been allowed.
@@ -118,6 +123,12 @@ impl Refusal {
     pub(crate) fn collision(message: String, details: Details) -> Self {
         let record = Record::Command;
         Refusal { kind: RefusalKind::Collision, rule: Rule::NoOverlap, message, details, record }
+    }
+
+    /// A refusal because a plan has ended, or somebody has it.
+    pub(crate) fn taken(message: String, taken: PlanTaken) -> Self {
+        let refusal = Refusal::denied(Rule::PlanTaken, message);
+        Refusal { details: Details::Plan(taken), ..refusal }
     }
 
     /// Adds the values or transitions that would have been allowed.

@@ -4,11 +4,11 @@ use serde::Serialize;
 
 use crate::model::identity::agent::AgentView;
 use crate::model::identity::user::view::UserView;
-use crate::model::knowledge::blackboard::view::CommonsReply;
+use crate::model::knowledge::blackboard::view::BlackboardReply;
 use crate::model::knowledge::records as remembered;
 use crate::model::knowledge::records::view::MemoryReply;
 use crate::model::leasing::view::{LeaseView, SessionView, Used};
-use crate::model::runs::approvals::view::{EscalationView, GateView, HighwayView};
+use crate::model::runs::approvals::view::{ApprovalsView, EscalationView, GateView};
 use crate::model::runs::checkpoint::CheckpointView;
 use crate::model::runs::envelope::inbox::Mail;
 use crate::model::runs::envelope::view::EnvelopeView;
@@ -59,7 +59,7 @@ pub enum Reply {
     /// The escalation it answered.
     Escalation(Box<EscalationView>),
     /// The approval settings.
-    Highway(Box<HighwayView>),
+    Approvals(Box<ApprovalsView>),
     /// The resources the workspace has used.
     Meter(Box<MeterView>),
     /// The outcome for the workspaces of a group.
@@ -67,7 +67,7 @@ pub enum Reply {
     /// The agent.
     Agent(Box<AgentView>),
     /// The result of a blackboard command.
-    Commons(CommonsReply),
+    Blackboard(BlackboardReply),
     /// The result of a command about records.
     #[serde(serialize_with = "crate::model::knowledge::records::view::reply")]
     Memory(Box<MemoryReply>),

@@ -97,7 +97,7 @@ kinds! {
         LeaseForced "lease.forced";
     }
     #[doc = "The blackboard that everybody shares."]
-    Commons {
+    Blackboard {
         SymbolSet "symbol.set";
         FactSet "fact.set";
         FactDeleted "fact.deleted";
@@ -190,7 +190,7 @@ kinds! {
         ConflictResolved "conflict_resolved";
     }
     #[doc = "Gates, escalations and what people inject."]
-    Highway {
+    Approval {
         HighwayConfigured "highway.configured";
         GateTriggered "gate_triggered";
         GateResolved "gate_resolved";

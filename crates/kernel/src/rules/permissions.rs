@@ -4,13 +4,13 @@ use crate::machine::state::State;
 use crate::model::identity::capability::Permission;
 use crate::model::runs::approvals::escalation::ResponseType;
 use crate::model::runs::approvals::resolve::Modifications;
-use crate::model::runs::approvals::{GateType, Highway, Wish};
+use crate::model::runs::approvals::{ApprovalSettings, GateType, Wish};
 use crate::model::runs::signal::SignalType;
 use crate::model::runs::workspace::Party;
 use crate::model::runs::workspace::create::Created;
 use crate::model::runs::workspace::group::GroupName;
 use crate::protocol::command::{
-    AgentCommand, Command, CommandRoom, HighwayCommand, LeaseCommand, MemoryCommand,
+    AgentCommand, ApprovalCommand, Command, CommandRoom, LeaseCommand, MemoryCommand,
     MessageCommand, PlanCommand, RightCommand, WorkspaceCommand,
 };
 use crate::protocol::refusal::Refusal;
@@ -49,12 +49,12 @@ fn of_command(state: &State, user: &UserId, command: &Command) -> Permissions {
         CommandRoom::Workspace(command) => for_workspace(state, user, command),
         CommandRoom::Message(command) => for_message(command),
         CommandRoom::Plan(command) => for_plan(state, command),
-        CommandRoom::Highway(command) => for_highway(state, command),
+        CommandRoom::Approval(command) => for_approval(state, command),
         CommandRoom::Right(RightCommand::RightGrant(args)) => between(&args.holder, &args.target),
         CommandRoom::Right(RightCommand::RightRevoke(args)) => revocation(state, &args.right),
         // Writing shared knowledge only requires an active user; sessions and the runtime's own
         // commands are not for people at all.
-        CommandRoom::Commons(_)
+        CommandRoom::Blackboard(_)
         | CommandRoom::Work(_)
         | CommandRoom::Refusal(_)
         | CommandRoom::Session(_)
@@ -135,7 +135,7 @@ fn for_workspace(state: &State, user: &UserId, command: WorkspaceCommand<'_>) ->
 fn for_message(command: MessageCommand<'_>) -> Permissions {
     match command {
         MessageCommand::EnvelopeSend(args) => sending(&args.to, &args.rights),
-        MessageCommand::SignalEmit(args) => said(args.signal),
+        MessageCommand::SignalEmit(args) => emitting(args.signal),
         MessageCommand::InboxTake(_) => overall(Permission::Inject),
     }
 }
@@ -156,19 +156,19 @@ fn for_plan(state: &State, command: PlanCommand<'_>) -> Permissions {
     }
 }
 
-fn for_highway(state: &State, command: HighwayCommand<'_>) -> Permissions {
+fn for_approval(state: &State, command: ApprovalCommand<'_>) -> Permissions {
     match command {
-        HighwayCommand::HighwayInject(args) => on(Permission::Inject, &args.to),
-        HighwayCommand::GateResolve(args) => {
+        ApprovalCommand::HighwayInject(args) => on(Permission::Inject, &args.to),
+        ApprovalCommand::GateResolve(args) => {
             at_gate(state, &args.gate, args.modifications.as_deref())
         }
-        HighwayCommand::GateAsk(args) => at_gate(state, &args.gate, None),
-        HighwayCommand::EscalationAnswer(args) => {
+        ApprovalCommand::GateAsk(args) => at_gate(state, &args.gate, None),
+        ApprovalCommand::EscalationAnswer(args) => {
             let open = state.escalations.get(&args.escalation);
             open.map_or_else(Vec::new, |open| answer(args.response, &open.workspace))
         }
-        HighwayCommand::HighwayConfigure(wish) => {
-            setting(state, &state.highway_in_force().with(wish))
+        ApprovalCommand::HighwayConfigure(wish) => {
+            setting(state, &state.approvals_in_force().with(wish))
         }
     }
 }
@@ -208,9 +208,9 @@ fn at_gate(state: &State, id: &GateId, changed: Option<&Modifications>) -> Permi
 
 /// The permissions for changing the approval settings: removing a gate or changing its fallback
 /// requires the permission to decide at it.
-fn setting(state: &State, wanted: &Highway) -> Permissions {
+fn setting(state: &State, wanted: &ApprovalSettings) -> Permissions {
     let mut permissions = overall(Permission::CreateWorkspace);
-    let before = state.highway_in_force();
+    let before = state.approvals_in_force();
     let differs = |kind: &GateType| before.gate(*kind) != wanted.gate(*kind);
     let changed = GateType::ALL.into_iter().filter(differs);
     permissions.extend(changed.map(|kind| (gate::permission_at(kind), None)));
@@ -221,7 +221,7 @@ fn setting(state: &State, wanted: &Highway) -> Permissions {
 /// The permissions for starting a run with approval settings: letting an action proceed without a
 /// person's answer requires the permission to decide at its gate.
 fn loosening(wish: &Wish) -> Permissions {
-    let (before, wanted) = (Highway::default(), Highway::default().with(wish));
+    let (before, wanted) = (ApprovalSettings::default(), ApprovalSettings::default().with(wish));
     let loosened = |kind: &GateType| match wanted.gate(*kind) {
         Some(policy) => policy.fallback.passes_people(),
         None => before.gate(*kind).is_some(),
@@ -333,6 +333,6 @@ fn sending(to: &WorkspaceId, rights: &[RightId]) -> Permissions {
 }
 
 /// The permissions for emitting a signal: people emit for the root, and `failed` ends the run.
-fn said(signal: SignalType) -> Permissions {
+fn emitting(signal: SignalType) -> Permissions {
     overall(if signal == SignalType::Failed { Permission::Abort } else { Permission::Inject })
 }

@@ -35,8 +35,9 @@ pub struct BranchNameError(String);
 /// Checks the rules that git has for the names of references.
 fn check_branch(text: &str) -> Result<(), BranchNameError> {
     let allowed = |c: char| !c.is_control() && !c.is_whitespace() && !"~^:?*[\\".contains(c);
-    let part_is_fine =
-        |part: &str| !part.is_empty() && !part.starts_with('.') && !part.ends_with(".lock");
+    let part_is_fine = |part: &str| {
+        !part.is_empty() && !part.starts_with('.') && part.strip_suffix(".lock").is_none()
+    };
     let is_name = text.len() <= BRANCH_BYTES_MAX
         && text.chars().all(allowed)
         && text.split('/').all(part_is_fine)

@@ -147,7 +147,7 @@ fn an_archive_is_deleted_after_its_retention_and_on_somebodys_word() {
     run.prune(&[1], "user:ada", day).unwrap();
     let Event::TrailPruned(body) = run.world.last_event() else { panic!() };
     assert_eq!((body.entries, body.floor_seq, body.retention_s), (5, 100, day));
-    assert_eq!(run.world.state.floor().unwrap().seq, 100);
+    assert_eq!(run.world.state.replay_base().unwrap().seq, 100);
     assert!(run.world.state.archive(Number(1)).unwrap().pruned.is_some());
     assert_eq!(rule(run.prune(&[1], "user:ada", day)), "W-ID-07", "once");
 }

@@ -42,8 +42,8 @@ fn moves(world: &mut World, who: &Caller, id: RecordId, to: &str) -> Value {
 }
 
 fn says(world: &mut World, who: &Caller, id: &WorkspaceId, kind: &str) -> Value {
-    let said = json!({ "workspace": id, "type": kind, "reason": "r" });
-    ok(world, who, "signal.emit", &said)
+    let text = json!({ "workspace": id, "type": kind, "reason": "r" });
+    ok(world, who, "signal.emit", &text)
 }
 
 fn world() -> World {
@@ -83,16 +83,16 @@ fn signals_move_the_assignment() {
     let mut world = world();
     let (id, plan) = offered(&mut world);
     let here = at(&world, id);
-    for (said, then) in [
+    for (text, then) in [
         ("ready", Word::Accepted),
         ("started", Word::Started),
         ("blocked", Word::Blocked),
         ("complete", Word::Blocked),
         ("started", Word::Started),
     ] {
-        let reply = says(&mut world, &bob(), &here, said);
-        assert_eq!(get(&world, id).status, then, "{said}");
-        assert_eq!(reply["effect"], json!(said != "complete"), "{said}");
+        let reply = says(&mut world, &bob(), &here, text);
+        assert_eq!(get(&world, id).status, then, "{text}");
+        assert_eq!(reply["effect"], json!(text != "complete"), "{text}");
         sound(&world);
     }
     assert_eq!(get(&world, plan).status, Word::Blocked, "the plan was said to be stuck");

@@ -275,7 +275,7 @@ fn everything_at_work() -> Vec<althing_kernel::Stamped> {
     let mut run = Run::with_taxonomy(Some(taxonomy));
     let (lead, w1, root) = (Run::lead(), agent("w1"), run.root.clone());
     second_person(&mut run.world, "bob");
-    let said = |id: &WorkspaceId| json!({ "workspace": id, "reason": "r" });
+    let words = |id: &WorkspaceId| json!({ "workspace": id, "reason": "r" });
     // A workspace with everything, paused, moved, and given up in the middle of a move.
     let limits = json!({ "token_limit": 100, "compute_timeout": 3_600_000_000_u64 });
     let full = json!({ "agent": "w1", "owner": "ada", "authority": ["src"], "context": blob(1),
@@ -285,7 +285,7 @@ fn everything_at_work() -> Vec<althing_kernel::Stamped> {
     let write = json!({ "workspace": id, "path": "src/\"é", "content": blob(1) });
     run.ok(&w1, "workspace.write", write);
     raised(&mut run, &id);
-    run.ok(&lead, "workspace.suspend", said(&id));
+    run.ok(&lead, "workspace.suspend", words(&id));
     run.ok(&lead, "workspace.resume", json!({ "workspace": id }));
     let move_to = json!({ "workspace": id, "agent": "w3", "reason": "r" });
     run.ok(&lead, "workspace.migrate", move_to.clone());
@@ -294,7 +294,7 @@ fn everything_at_work() -> Vec<althing_kernel::Stamped> {
     run.ok(&lead, "workspace.migrate", move_back);
     let child = run.in_state(Status::Active, json!({ "agent": "w2", "owner": "bob" }));
     let _ = child;
-    run.ok(&lead, "workspace.abort", said(&id));
+    run.ok(&lead, "workspace.abort", words(&id));
     ending(&mut run, &id);
     // Rights of all sorts, mail that is lost, comes twice, and is refused.
     let other = run.in_state(Status::Active, json!({ "agent": "w2", "owner": "ada" }));
@@ -323,7 +323,7 @@ fn everything_at_work() -> Vec<althing_kernel::Stamped> {
         run.world.tick();
     }
     run.ok(&agent("w2"), "inbox.take", json!({ "workspace": other }));
-    run.ok(&lead, "workspace.abort", said(&other));
+    run.ok(&lead, "workspace.abort", words(&other));
     run.world.carrier = None;
     tried_again(&mut run);
     run.in_state(Status::Conflicted, json!({ "agent": "w1" }));
@@ -412,9 +412,9 @@ fn tried_again(run: &mut Run) {
 }
 
 /// The same for what people are asked and say.
-fn everything_on_the_highway() -> Vec<althing_kernel::Stamped> {
+fn every_approval() -> Vec<althing_kernel::Stamped> {
     let overrides = json!({ "integration": { "fallback": "reject", "timeout_s": null } });
-    let mut run = Run::with_highway(json!({ "preset": "gated", "gate_overrides": overrides }));
+    let mut run = Run::with_approvals(json!({ "preset": "gated", "gate_overrides": overrides }));
     let (lead, ada, root) = (Run::lead(), user("ada"), run.root.clone());
     let mut full = json!({ "agent": "w1", "role": "worker", "directive": payload(1),
         "authority": ["src"], "context": blob(1), "mounts": ["m"], "visibility": [root] });
@@ -424,14 +424,14 @@ fn everything_on_the_highway() -> Vec<althing_kernel::Stamped> {
     let escalation = json!({ "enabled": true, "fallback": "approve", "timeout_s": 5 });
     let wish = json!({ "gate_defaults": defaults, "escalation": escalation });
     run.ok(&ada, "highway.configure", wish);
-    let said = json!({ "to": root, "type": "directive", "payload": payload(1) });
-    let Reply::Envelope(said) = run.ok(&ada, "highway.inject", said) else { panic!() };
+    let words = json!({ "to": root, "type": "directive", "payload": payload(1) });
+    let Reply::Envelope(words) = run.ok(&ada, "highway.inject", words) else { panic!() };
     let open = |run: &Run| run.world.ask("gate.list", "{}")[0]["gate"].clone();
     let args = json!({ "gate": open(&run), "action": "modify", "reason": "r",
         "modifications": { "workspace_priority": "critical", "visibility": [] } });
     run.ok(&ada, "gate.resolve", args);
     let caused = json!({ "agent": "w2", "role": "worker", "directive": payload(1),
-        "caused_by": said.envelope });
+        "caused_by": words.envelope });
     run.ok(&lead, "workspace.create", caused);
     run.world.pass(6);
     run.world.tick();
@@ -511,7 +511,7 @@ fn every_kind_of_event_is_written_in_canonical_form_and_read_back() {
         .entries
         .into_iter()
         .chain(everything_at_work())
-        .chain(everything_on_the_highway())
+        .chain(every_approval())
         .chain(on_an_earlier_trail())
         .chain(crate::in_git::everything())
         .collect();

@@ -84,9 +84,9 @@ fn checkpoints_form_one_line_and_tell_the_parent() {
         Kind::SignalDelivered,
     ];
     assert_eq!(kinds, expected, "recorded, then told");
-    let Event::SignalEmitted(told) = &run.world.entries[before + 3].draft.event else { panic!() };
-    assert_eq!(told.about.as_ref().unwrap().as_str(), first.as_str());
-    assert_eq!(told.to, Some(run.root.clone()));
+    let Event::SignalEmitted(shown) = &run.world.entries[before + 3].draft.event else { panic!() };
+    assert_eq!(shown.about.as_ref().unwrap().as_str(), first.as_str());
+    assert_eq!(shown.to, Some(run.root.clone()));
     let view = run.world.ask("checkpoint.get", &json!({ "checkpoint": first }).to_string());
     assert_eq!(view["parent"], Value::Null, "the first has none before it");
     let artifacts = view["artifacts"].as_array().unwrap();

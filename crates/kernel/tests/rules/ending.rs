@@ -42,16 +42,16 @@ fn whoever_is_asked_to_finish_is_told_how_long_it_has() {
         Kind::SignalDelivered,
     ];
     assert_eq!(run.kinds_since(before), expected, "recorded, sent, received");
-    let told = newest(&run, &id);
-    assert_eq!((told.kind.as_str(), &told.from), ("feedback", &run.root));
-    assert_eq!(told.payload.format.as_str(), "json");
+    let shown = newest(&run, &id);
+    assert_eq!((shown.kind.as_str(), &shown.from), ("feedback", &run.root));
+    assert_eq!(shown.payload.format.as_str(), "json");
     // What stands in the message is known, so that its hash can be held against it.
     let text = "{\"grace_period_s\":600,\"intent\":\"graceful_termination\",\
         \"reason\":\"\\\"enough\\\"\\n\",\"request\":\"Make a final checkpoint and say `complete` \
         before this time is over.\"}";
-    let said: Value = serde_json::from_str(text).unwrap();
-    assert_eq!(said["reason"], "\"enough\"\n");
-    assert_eq!(told.payload.content, Blob::of(text.as_bytes()));
+    let words: Value = serde_json::from_str(text).unwrap();
+    assert_eq!(words["reason"], "\"enough\"\n");
+    assert_eq!(shown.payload.content, Blob::of(text.as_bytes()));
     assert_eq!(run.status(&id), Status::Active, "it goes on for now");
     assert!(run.view(&id).grace_ends.is_some_and(|ends| run.view(&id).deadline == Some(ends)));
     let again = json!({ "workspace": id, "grace_s": 5 });

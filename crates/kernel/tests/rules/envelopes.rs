@@ -17,7 +17,7 @@ fn take(run: &mut Run, who: &str, id: &WorkspaceId) -> Vec<EnvelopeId> {
     }
 }
 
-fn way(run: &Run, id: &EnvelopeId) -> Way {
+fn place(run: &Run, id: &EnvelopeId) -> Way {
     run.world.state.envelopes().find(|(own, _)| *own == id).unwrap().1.status
 }
 
@@ -45,7 +45,7 @@ fn an_accepted_envelope_is_recorded_delivered_and_acknowledged_once() {
         (Kind::SignalDelivered, Some(id.clone())),
     ];
     assert_eq!(homes, expected, "each in the local trail it belongs to");
-    assert_eq!(way(&run, &envelope), Way::Acknowledged);
+    assert_eq!(place(&run, &envelope), Way::Acknowledged);
     let Event::EnvelopeCreated(created) = &entries[0].draft.event else { panic!() };
     assert_eq!(created.origin, althing_kernel::envelope::Origin::Agent, "no person injected it");
     let body = serde_json::to_value(created).unwrap();
@@ -134,12 +134,12 @@ fn an_inbox_takes_holds_or_refuses_by_its_workspaces_state() {
         let sent = run.send("lead", &root, &id, "feedback");
         match status {
             Status::Active | Status::Blocked => {
-                assert_eq!(way(&run, &sent.unwrap()), Way::Acknowledged);
+                assert_eq!(place(&run, &sent.unwrap()), Way::Acknowledged);
             }
             Status::Migrating | Status::Suspended => {
                 let (first, second) =
                     (sent.unwrap(), run.send("lead", &root, &id, "feedback").unwrap());
-                assert_eq!(way(&run, &first), Way::Validated, "{status}");
+                assert_eq!(place(&run, &first), Way::Validated, "{status}");
                 let who = if *status == Status::Migrating { "w3" } else { "w1" };
                 // A new agent that looks into its inbox is there; a pause is the coordinator's.
                 if *status == Status::Suspended {
@@ -161,13 +161,13 @@ fn an_inbox_takes_holds_or_refuses_by_its_workspaces_state() {
     let id = run.in_state(Status::Suspended, json!({ "agent": "w1" }));
     let sent = run.send("lead", &root, &id, "feedback").unwrap();
     run.ok(&Run::lead(), "workspace.abort", json!({ "workspace": id }));
-    assert_eq!(way(&run, &sent), Way::Rejected);
-    let told = run.world.entries.iter().any(|entry| {
+    assert_eq!(place(&run, &sent), Way::Rejected);
+    let shown = run.world.entries.iter().any(|entry| {
         matches!(&entry.draft.event,
         Event::EnvelopeUndeliverable(body) if body.envelope_id == sent
             && body.reason == UndeliverableReason::TargetTerminal)
     });
-    assert!(told);
+    assert!(shown);
 }
 
 /// Shows W-ENV-20, W-ENV-23.
@@ -211,15 +211,15 @@ fn until_a_blocking_envelope_is_read_nothing_more_comes_in() {
     let (mut run, id, _) = over(&[]);
     let order = ["normal", "blocking", "urgent", "blocking", "normal"];
     let sent = order.map(|priority| send_with(&mut run, &id, priority));
-    let ways = |run: &Run| sent.clone().map(|id| way(run, &id));
+    let places = |run: &Run| sent.clone().map(|id| place(run, &id));
     run.world.pass(1_000);
     run.world.tick();
-    assert_eq!(ways(&run), [In, In, Held, Held, Held], "however long it takes");
+    assert_eq!(places(&run), [In, In, Held, Held, Held], "however long it takes");
     let [before, first, after, second, last] = sent.clone();
     let reply = run.ok(&agent("w1"), "inbox.take", json!({ "workspace": id, "max": 1 }));
     let Reply::Mail(mail) = reply else { panic!() };
     assert_eq!(mail.envelopes[0].envelope, first);
-    assert_eq!(ways(&run), [In, In, In, In, Held], "up to the next that blocks, in their order");
+    assert_eq!(places(&run), [In, In, In, In, Held], "up to the next that blocks, in their order");
     assert_eq!(mail.left, 3);
     assert_eq!(take(&mut run, "w1", &id), [second, after, before]);
     assert_eq!(take(&mut run, "w1", &id), [last]);
@@ -236,7 +236,7 @@ fn what_blocks_holds_up_every_sender_and_what_was_lost_before() {
     let root = run.root.clone();
     run.ok(&Run::lead(), "right.grant", json!({ "holder": root, "target": child }));
     let (says, asked) = ([Carried::Lost].into_iter().collect(), std::sync::Arc::default());
-    run.world.carrier = Some(Box::new(Told { says, asked: std::sync::Arc::clone(&asked) }));
+    run.world.carrier = Some(Box::new(Worded { says, asked: std::sync::Arc::clone(&asked) }));
     let lost = run.send("w1", &delegate, &child, "feedback").unwrap();
     let blocking = send_with(&mut run, &child, "blocking");
     let other = send_with(&mut run, &child, "normal");
@@ -245,18 +245,18 @@ fn what_blocks_holds_up_every_sender_and_what_was_lost_before() {
         run.world.tick();
     }
     assert_eq!(asked.lock().unwrap().len(), 2, "what was lost is not tried meanwhile");
-    assert_eq!((way(&run, &lost), way(&run, &other)), (Way::Validated, Way::Validated));
+    assert_eq!((place(&run, &lost), place(&run, &other)), (Way::Validated, Way::Validated));
     assert_eq!(take(&mut run, "w2", &child), [blocking]);
     assert_eq!(take(&mut run, "w2", &child), [lost, other], "and then both");
 }
 
 /// A carrier that does what it is told, and notes when it was asked.
-struct Told {
+struct Worded {
     says: std::collections::VecDeque<Carried>,
     asked: std::sync::Arc<std::sync::Mutex<Vec<u8>>>,
 }
 
-impl Carrier for Told {
+impl Carrier for Worded {
     fn carry(&mut self, _: &EnvelopeId, attempt: u8) -> Carried {
         self.asked.lock().unwrap().push(attempt);
         self.says.pop_front().unwrap_or(Carried::Acknowledged)
@@ -274,7 +274,7 @@ fn over(says: &[Carried]) -> (Run, WorkspaceId, std::sync::Arc<std::sync::Mutex<
     take(&mut run, "w1", &id);
     let asked = std::sync::Arc::default();
     let says = says.iter().copied().collect();
-    run.world.carrier = Some(Box::new(Told { says, asked: std::sync::Arc::clone(&asked) }));
+    run.world.carrier = Some(Box::new(Worded { says, asked: std::sync::Arc::clone(&asked) }));
     (run, id, asked)
 }
 
@@ -295,7 +295,7 @@ fn a_lost_envelope_is_sent_three_times_more_each_time_after_a_longer_wait() {
     let (mut run, id, asked) = over(&[Carried::Lost; 3]);
     let root = run.root.clone();
     let envelope = run.send("lead", &root, &id, "feedback").unwrap();
-    assert_eq!(way(&run, &envelope), Way::Validated);
+    assert_eq!(place(&run, &envelope), Way::Validated);
     for wait in [10, 20, 30] {
         run.world.pass(wait - 1);
         run.world.tick();
@@ -304,7 +304,7 @@ fn a_lost_envelope_is_sent_three_times_more_each_time_after_a_longer_wait() {
         run.world.tick();
     }
     assert_eq!(*asked.lock().unwrap(), [0, 1, 2, 3], "four times in all");
-    assert_eq!(way(&run, &envelope), Way::Acknowledged);
+    assert_eq!(place(&run, &envelope), Way::Acknowledged);
     assert_eq!(take(&mut run, "w1", &id), [envelope]);
     assert_eq!(REDELIVERIES, 3, "a constant of the protocol");
 }
@@ -320,14 +320,14 @@ fn an_envelope_that_is_lost_every_time_is_given_up_and_its_sender_told() {
         run.world.tick();
     }
     assert_eq!(asked.lock().unwrap().len(), 4);
-    assert_eq!(way(&run, &envelope), Way::Rejected);
-    let Event::SignalDelivered(told) = run.world.last_event() else { panic!() };
-    assert_eq!(told.delivered_to, root);
-    let said = run.world.entries.iter().rev().find_map(|entry| match &entry.draft.event {
-        Event::SignalEmitted(said) => Some((said.signal.as_str(), said.reason.clone().unwrap())),
+    assert_eq!(place(&run, &envelope), Way::Rejected);
+    let Event::SignalDelivered(shown) = run.world.last_event() else { panic!() };
+    assert_eq!(shown.delivered_to, root);
+    let text = run.world.entries.iter().rev().find_map(|entry| match &entry.draft.event {
+        Event::SignalEmitted(text) => Some((text.signal.as_str(), text.reason.clone().unwrap())),
         _ => None,
     });
-    let (signal, reason) = said.unwrap();
+    let (signal, reason) = text.unwrap();
     assert_eq!((signal, reason.as_str()), ("failed", "delivery_exhausted"));
     assert_eq!(run.status(&id), Status::Active, "the notice fails nobody");
     assert_eq!(run.status(&root), Status::Active);
@@ -339,14 +339,14 @@ fn an_envelope_that_comes_twice_is_shown_once_and_acknowledged_once() {
     let (mut run, id, _) = over(&[Carried::AnswerLost, Carried::AnswerLost]);
     let root = run.root.clone();
     let envelope = run.send("lead", &root, &id, "feedback").unwrap();
-    assert_eq!(way(&run, &envelope), Way::Delivered, "there, but nobody knows");
+    assert_eq!(place(&run, &envelope), Way::Delivered, "there, but nobody knows");
     assert_eq!(take(&mut run, "w1", &id), std::slice::from_ref(&envelope));
     for _ in 0..10 {
         run.world.pass(10);
         run.world.tick();
     }
     assert_eq!(take(&mut run, "w1", &id), [], "not shown again");
-    assert_eq!(way(&run, &envelope), Way::Acknowledged);
+    assert_eq!(place(&run, &envelope), Way::Acknowledged);
     let count = |wanted: &dyn Fn(&Event) -> bool| {
         run.world.entries.iter().filter(|entry| wanted(&entry.draft.event)).count()
     };
@@ -371,7 +371,7 @@ fn a_lost_envelope_holds_up_its_channel_and_no_other() {
     run.ok(&Run::lead(), "right.grant", json!({ "holder": root, "target": child }));
     let says = [Carried::Lost].into_iter().collect();
     let asked = std::sync::Arc::default();
-    run.world.carrier = Some(Box::new(Told { says, asked }));
+    run.world.carrier = Some(Box::new(Worded { says, asked }));
     let first = run.send("w1", &delegate, &child, "feedback").unwrap();
     let second = run.send("w1", &delegate, &child, "feedback").unwrap();
     let other = run.send("lead", &root, &child, "feedback").unwrap();
@@ -439,7 +439,7 @@ fn a_revoked_right_stops_new_envelopes_and_not_those_on_their_way() {
     assert_eq!(run.send("lead", &root, &id, "feedback").unwrap_err().rule.id(), "W-PORT-02");
     run.world.pass(10);
     run.world.tick();
-    assert_eq!(way(&run, &envelope), Way::Acknowledged, "in flight it still arrives");
+    assert_eq!(place(&run, &envelope), Way::Acknowledged, "in flight it still arrives");
 }
 
 #[test]

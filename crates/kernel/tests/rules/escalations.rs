@@ -89,8 +89,8 @@ fn what_is_said_to_a_workspace_waits_or_is_turned_away_by_its_state() {
             }
             Some(reason) => {
                 run.refused(&user("ada"), "highway.inject", say(&id, "feedback"), "W-ENV-19");
-                let said = format!("{:?}", run.world.last_event());
-                assert!(said.contains(reason) && said.contains("Rejected"), "{said}");
+                let text = format!("{:?}", run.world.last_event());
+                assert!(text.contains(reason) && text.contains("Rejected"), "{text}");
             }
         }
         if status == Status::Conflicted {
@@ -106,11 +106,11 @@ fn work_that_follows_from_what_a_person_said_is_on_that_persons_account() {
     let mut run = Run::new();
     second_person(&mut run.world, "bob");
     let root = run.root.clone();
-    let said = run.ok(&user("bob"), "highway.inject", say(&root, "directive"));
-    let Reply::Envelope(said) = said else { panic!() };
+    let text = run.ok(&user("bob"), "highway.inject", say(&root, "directive"));
+    let Reply::Envelope(text) = text else { panic!() };
     let id = run.create(
         &Run::lead(),
-        json!({ "agent": "w1", "caused_by": said.envelope,
+        json!({ "agent": "w1", "caused_by": text.envelope,
         "delegate": true }),
     );
     assert_eq!(run.view(&id).originator.to_string(), "bob");
@@ -121,7 +121,7 @@ fn work_that_follows_from_what_a_person_said_is_on_that_persons_account() {
     assert_eq!(run.view(&own).originator.to_string(), "system");
     // Neither below somebody's work nor with an agent's envelope.
     let args = json!({ "agent": "w3", "role": "worker", "directive": payload(1), "parent": id,
-        "caused_by": said.envelope });
+        "caused_by": text.envelope });
     run.refused(&Run::lead(), "workspace.create", args, "W-USER-31");
     run.signal("w3", &own, "ready");
     let sent = run.send("lead", &root, &own, "feedback").unwrap();
@@ -156,7 +156,7 @@ fn an_escalation_reaches_the_parent_and_the_owner() {
     assert!(kinds.contains(&Kind::SignalDelivered) && kinds.contains(&Kind::EscalationReceived));
     let open = waiting(&run);
     assert_eq!((&open[0]["owner"], &open[0]["reason"]), (&json!("bob"), &json!("which licence?")));
-    // Without a highway for them they go up the tree all the same.
+    // Without settings for them they go up the tree all the same.
     let off = json!({ "escalation": { "enabled": false, "fallback": "reject", "timeout_s": 1 } });
     run.ok(&user("ada"), "highway.configure", off);
     let before = run.count();
@@ -212,7 +212,7 @@ fn when_nobody_answers_an_escalation_the_fallback_does() {
         [("approve", "envelope"), ("reject", "abort"), ("delegate_to_coordinator", "delegation")]
     {
         let policy = json!({ "enabled": true, "fallback": fallback, "timeout_s": 30 });
-        let mut run = Run::with_highway(json!({ "gates": [], "escalation": policy }));
+        let mut run = Run::with_approvals(json!({ "gates": [], "escalation": policy }));
         let id = run.active();
         escalate(&mut run, &id);
         run.world.pass(29);
@@ -280,8 +280,8 @@ fn whoever_is_not_active_says_nothing_and_answers_nothing() {
         ("escalation.answer", json!({ "escalation": asked, "response": "delegation" })),
     ] {
         run.refused(&bob, name, args, "W-USER-04");
-        let said = format!("{:?}", run.world.last_event());
-        assert!(said.contains("UserNotActive"), "{said}");
+        let text = format!("{:?}", run.world.last_event());
+        assert!(text.contains("UserNotActive"), "{text}");
         assert_eq!(run.world.last_event().kind(), Kind::CapabilityDenied);
     }
     assert_eq!(waiting(&run).len(), 1);
@@ -292,7 +292,7 @@ fn whoever_is_not_active_says_nothing_and_answers_nothing() {
 #[test]
 fn how_the_owner_stands_decides_where_an_escalation_goes() {
     let policy = json!({ "enabled": true, "fallback": "delegate_to_coordinator", "timeout_s": 60 });
-    let mut run = Run::with_highway(json!({ "gates": [], "escalation": policy }));
+    let mut run = Run::with_approvals(json!({ "gates": [], "escalation": policy }));
     let (ada, bob) = (user("ada"), second_person(&mut run.world, "bob"));
     let id = run.in_state(Status::Active, json!({ "agent": "w1", "owner": "bob" }));
     // Somebody who is away finds it later, in order, and its time runs on.
@@ -337,7 +337,7 @@ fn how_the_owner_stands_decides_where_an_escalation_goes() {
     let kinds = run.kinds_since(before);
     assert!(kinds.contains(&Kind::CapabilityDenied) && kinds.contains(&Kind::EscalationResolved));
     assert!(waiting(&run).is_empty());
-    let told = run.world.ask("inbox.list", &json!({ "workspace": run.root }).to_string());
-    assert!(told["news"].to_string().contains("escalation:"), "{told}");
+    let shown = run.world.ask("inbox.list", &json!({ "workspace": run.root }).to_string());
+    assert!(shown["news"].to_string().contains("escalation:"), "{shown}");
     run.sound();
 }

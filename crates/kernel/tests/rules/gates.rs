@@ -19,7 +19,7 @@ pub(crate) fn gate_of(reply: Reply) -> GateView {
 /// A run in which some gates stand, each for a minute.
 pub(crate) fn gated(gates: &[&str], fallback: &str) -> Run {
     let defaults = json!({ "fallback": fallback, "timeout_s": 60 });
-    Run::with_highway(json!({ "gates": gates, "gate_defaults": defaults }))
+    Run::with_approvals(json!({ "gates": gates, "gate_defaults": defaults }))
 }
 
 fn plan(run: &mut Run, who: &Caller, count: usize) -> Vec<TaskId> {
@@ -107,7 +107,7 @@ fn triggered(entry: &Stamped) -> Option<&Triggered> {
 /// Shows W-HH-03.
 #[test]
 fn a_gate_without_a_time_waits_for_ever() {
-    let mut run = Run::with_highway(json!({ "preset": "gated" }));
+    let mut run = Run::with_approvals(json!({ "preset": "gated" }));
     let task = plan(&mut run, &Run::lead(), 1).remove(0);
     run.world.pass(400 * 24 * 60 * 60);
     run.world.tick();
@@ -318,8 +318,8 @@ fn an_envelope_waits_before_the_inbox_and_keeps_its_place() {
     assert_eq!(status(&run, &first), "rejected");
     assert_eq!(status(&run, &second), "acknowledged", "nothing is in its way now");
     assert!(run.kinds_since(before).contains(&Kind::EnvelopeRejected));
-    let told = run.world.ask("inbox.list", &at(&root)).to_string();
-    assert!(told.contains("gate_rejected_by_human"), "{told}");
+    let shown = run.world.ask("inbox.list", &at(&root)).to_string();
+    assert!(shown.contains("gate_rejected_by_human"), "{shown}");
     // The receiver ends: there is nothing left to decide about.
     run.send("lead", &root, &id, "feedback").unwrap();
     run.ok(&Run::lead(), "workspace.abort", json!({ "workspace": id }));
@@ -485,7 +485,7 @@ fn presets_are_starting_points_and_any_mix_is_a_setting() {
             "reject",
         ),
     ];
-    let mut run = Run::with_highway(json!({}));
+    let mut run = Run::with_approvals(json!({}));
     let unset = run.world.ask("highway.get", "{}");
     assert_eq!(unset["gates"], json!(["task_approval"]));
     assert_eq!(unset["escalation"]["enabled"], true);

@@ -14,7 +14,7 @@ fn nothing_depends_on_what_an_id_looks_like() {
     // The proptests draw thousands of worlds; once is enough for them.
     let output = Command::new(own).env(OTHER_IDS, "1").args(["--skip", "properties"]).output();
     let output = output.unwrap();
-    let said = String::from_utf8_lossy(&output.stdout);
-    assert!(output.status.success(), "{said}");
-    assert!(said.contains("workspaces::"), "they did run: {said}");
+    let text = String::from_utf8_lossy(&output.stdout);
+    assert!(output.status.success(), "{text}");
+    assert!(text.contains("workspaces::"), "they did run: {text}");
 }

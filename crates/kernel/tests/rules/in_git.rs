@@ -51,7 +51,10 @@ pub(crate) fn everything() -> Vec<althing_kernel::Stamped> {
     let (lead, root) = (Run::lead(), run.root.clone());
     let id = finished(&mut run, "w1", "src");
     run.ok(&lead, "integration.decide", accept(&id, 1, 2));
-    let merge = |onto: u8, to: u8| json!({ "branch": "merged", "onto": commit(onto), "commit": commit(to), "epoch": 1 });
+    let merge = |onto: u8, to: u8| {
+        let (onto, to) = (commit(onto), commit(to));
+        json!({ "branch": "merged", "onto": onto, "commit": to, "epoch": 1 })
+    };
     let undo = json!({ "workspace": id, "reason": "r", "merge": merge(2, 3) });
     run.ok(&lead, "integration.undo", undo);
     run.ok(&lead, "run.land", json!({ "workspace": root, "merge": merge(1, 3) }));

@@ -4,9 +4,9 @@
 mod archives;
 mod around;
 mod attempts;
+mod blackboard;
 mod canonical;
 mod checkpoints;
-mod commons;
 mod draws;
 mod ending;
 mod envelopes;
@@ -18,6 +18,7 @@ mod ids;
 mod in_git;
 mod leases;
 mod memory;
+mod memory_forecasts;
 mod memory_loops;
 mod memory_offers;
 mod memory_work;

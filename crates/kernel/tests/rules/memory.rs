@@ -108,12 +108,12 @@ fn step_to(world: &mut World, id: RecordId, to: Status) -> Result<Value, Vec<Rul
 
 /// A record in a state, by the shortest way there.
 fn in_state(world: &mut World, kind: Kind, status: Status) -> RecordId {
-    let mut ways: Vec<Vec<Status>> =
+    let mut paths: Vec<Vec<Status>> =
         kind.table().initial.iter().map(|first| vec![*first]).collect();
     loop {
-        let found = ways.iter().find(|way| way.last() == Some(&status)).cloned();
-        if let Some(way) = found {
-            let id = match way[0] {
+        let found = paths.iter().find(|path| path.last() == Some(&status)).cloned();
+        if let Some(path) = found {
+            let id = match path[0] {
                 Status::Created => {
                     let args = json!({ "kind": kind, "text": "t", "status": "created",
                         "fields": { "agent": "bob" } });
@@ -121,17 +121,17 @@ fn in_state(world: &mut World, kind: Kind, status: Status) -> RecordId {
                 }
                 _ => create(world, kind),
             };
-            for to in &way[1..] {
+            for to in &path[1..] {
                 step_to(world, id, *to).unwrap();
             }
             return id;
         }
-        let longer = ways.iter().flat_map(|way| {
-            let next = kind.table().ways_from(*way.last().unwrap());
-            next.into_iter().map(|to| [way.clone(), vec![to]].concat()).collect::<Vec<_>>()
+        let longer = paths.iter().flat_map(|path| {
+            let next = kind.table().transitions_from(*path.last().unwrap());
+            next.into_iter().map(|to| [path.clone(), vec![to]].concat()).collect::<Vec<_>>()
         });
-        ways = longer.collect();
-        assert!(!ways.is_empty(), "{kind} is never {status}");
+        paths = longer.collect();
+        assert!(!paths.is_empty(), "{kind} is never {status}");
     }
 }
 
@@ -172,7 +172,7 @@ fn every_step_of_the_table_is_taken_and_no_other() {
 /// The steps as the protocol's text has them, beside the table.
 #[test]
 fn the_table_is_what_the_protocol_says() {
-    let said = [
+    let words = [
         (Kind::Constraint, "active:resolved,expired"),
         (Kind::Trap, "active:resolved,expired"),
         (Kind::Decision, "pending:approved,rejected,deferred deferred:approved,rejected"),
@@ -205,8 +205,8 @@ fn the_table_is_what_the_protocol_says() {
         (Kind::Symbol, ""),
         (Kind::Capsule, ""),
     ];
-    assert_eq!(said.len(), Kind::ALL.len());
-    for (kind, text) in said {
+    assert_eq!(words.len(), Kind::ALL.len());
+    for (kind, text) in words {
         let expected: BTreeSet<(String, String)> = text
             .split_whitespace()
             .flat_map(|line| {
@@ -454,26 +454,26 @@ fn what_runs_out_expires_by_itself_and_what_is_over_is_archived() {
 }
 
 #[derive(Clone, Debug)]
-struct Deed {
+struct Step {
     who: u8,
     what: u8,
     id: u64,
     to: u8,
 }
 
-fn deeds() -> impl Strategy<Value = Vec<Deed>> {
-    let deed = (0..3u8, 0..12u8, 1..5u64, 0..28u8);
-    prop::collection::vec(deed.prop_map(|(who, what, id, to)| Deed { who, what, id, to }), 1..60)
+fn requests() -> impl Strategy<Value = Vec<Step>> {
+    let step = (0..3u8, 0..12u8, 1..5u64, 0..28u8);
+    prop::collection::vec(step.prop_map(|(who, what, id, to)| Step { who, what, id, to }), 1..60)
 }
 
-fn as_command(deed: &Deed) -> (Caller, &'static str, Value) {
-    let who = [alice(), bob(), user("ada")][usize::from(deed.who)].clone();
-    let kind = Kind::ALL[usize::from(deed.to) % Kind::ALL.len()];
-    let id = RecordId { kind, number: deed.id };
-    let work = RecordId { kind: Kind::Assignment, number: deed.id };
-    let plan = RecordId { kind: Kind::Plan, number: deed.id };
-    let status = Status::ALL[usize::from(deed.to) % Status::ALL.len()];
-    let (name, args) = match deed.what {
+fn as_command(step: &Step) -> (Caller, &'static str, Value) {
+    let who = [alice(), bob(), user("ada")][usize::from(step.who)].clone();
+    let kind = Kind::ALL[usize::from(step.to) % Kind::ALL.len()];
+    let id = RecordId { kind, number: step.id };
+    let work = RecordId { kind: Kind::Assignment, number: step.id };
+    let plan = RecordId { kind: Kind::Plan, number: step.id };
+    let status = Status::ALL[usize::from(step.to) % Status::ALL.len()];
+    let (name, args) = match step.what {
         0 | 1 => {
             let fields = match kind {
                 Kind::Assignment => json!({ "agent": "bob" }),
@@ -494,14 +494,14 @@ fn as_command(deed: &Deed) -> (Caller, &'static str, Value) {
         4 => (
             "memory.update",
             json!({ "id": plan, "fields": { "depends_on": [
-            RecordId { kind: Kind::Plan, number: u64::from(deed.to % 4) + 1 } ] } }),
+            RecordId { kind: Kind::Plan, number: u64::from(step.to % 4) + 1 } ] } }),
         ),
         5 => ("memory.move", json!({ "id": id, "to": status })),
         6 | 7 => ("memory.move", json!({ "id": work, "to": status })),
         8 => (
             "memory.step",
             json!({ "plan": plan, "status": "done",
-            "step": format!("stp_{}", deed.to % 3 + 1) }),
+            "step": format!("stp_{}", step.to % 3 + 1) }),
         ),
         9 => ("memory.archive", json!({ "id": id })),
         10 => ("memory.sweep", json!({})),
@@ -529,11 +529,11 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(48))]
 
     #[test]
-    fn whatever_is_asked_the_records_stay_sound(deeds in deeds()) {
+    fn whatever_is_asked_the_records_stay_sound(requests in requests()) {
         let mut world = World::new();
         world.run(&bob(), "agent.register", "{}").unwrap();
-        for deed in deeds {
-            let (who, name, args) = as_command(&deed);
+        for step in requests {
+            let (who, name, args) = as_command(&step);
             let before = world.state.clone();
             let refused = world.run(&who, name, &args.to_string()).is_err();
             if refused {
@@ -541,7 +541,7 @@ proptest! {
                 prop_assert_eq!(world.state.memory().changed_since(before.seq()).count(), 0);
             }
             prop_assert!(!has_circle(&world.state));
-            world.pass(u64::from(deed.to) * 60);
+            world.pass(u64::from(step.to) * 60);
         }
         sound(&world);
     }
@@ -573,9 +573,9 @@ fn what_is_private_is_not_there_for_others() {
         assert_eq!(ask(hidden).0, Rule::RecordKnown, "{name} {args}");
     }
     let converge = |id: RecordId| json!({ "id": id, "to": "cancelled" });
-    let told = ok(&mut world, &bob(), "memory.converge", &converge(hidden));
-    assert_eq!(told, ok(&mut world, &bob(), "memory.converge", &converge(missing)));
-    assert!(!told.to_string().contains("hidden"), "{told}");
+    let shown = ok(&mut world, &bob(), "memory.converge", &converge(hidden));
+    assert_eq!(shown, ok(&mut world, &bob(), "memory.converge", &converge(missing)));
+    assert!(!shown.to_string().contains("hidden"), "{shown}");
     let candidate = create(&mut world, Kind::Candidate);
     let merge = |id: RecordId| json!({ "id": candidate, "to": "merged", "merged_into": id });
     assert_eq!(no(&mut world, &bob(), "memory.move", &merge(hidden)).0, Rule::RecordLinks);

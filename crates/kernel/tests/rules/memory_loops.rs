@@ -89,10 +89,10 @@ fn a_turn_is_an_assignment_a_message_and_a_place_in_one_entry() {
     let made = |at: usize| -> RecordId {
         serde_json::from_value(reply["side_effects"][at]["id"].clone()).unwrap()
     };
-    let (work, told) = (get(&world, made(0)), get(&world, made(1)));
+    let (work, shown) = (get(&world, made(0)), get(&world, made(1)));
     assert_eq!((work.status, work.text.as_str()), (Status::Offered, "look"));
-    assert_eq!(work.fields.message_id, Some(told.id));
-    assert_eq!(told.fields.assignment_id, Some(work.id));
+    assert_eq!(work.fields.message_id, Some(shown.id));
+    assert_eq!(shown.fields.assignment_id, Some(work.id));
     assert_eq!(get(&world, id).fields.slots[0].assignment, Some(work.id));
     // Asked for again it is the same turn, and another needs this one to be over.
     let entries = world.entries.len();
@@ -103,7 +103,7 @@ fn a_turn_is_an_assignment_a_message_and_a_place_in_one_entry() {
     assert_eq!(no(&mut world, &bob(), "memory.loop", &other).0, Rule::RecordOwner);
     ok(&mut world, &bob(), "memory.turn", &json!({ "loop": id, "slot": "s", "outcome": "o" }));
     assert_eq!(get(&world, work.id).status, Status::Completed);
-    assert_eq!(get(&world, told.id).status, Status::Closed);
+    assert_eq!(get(&world, shown.id).status, Status::Closed);
     sound(&world);
 }
 
@@ -133,9 +133,9 @@ fn an_entry_that_skips_a_phase_is_a_forgery() {
     let mut world = World::new();
     let id = opened(&mut world, "implementation");
     act(&mut world, &alice(), id, json!({ "advance": {} }));
-    let (told, last) = (world.last().clone(), world.entries.len() - 1);
+    let (shown, last) = (world.last().clone(), world.entries.len() - 1);
     let forged = |change: &dyn Fn(&mut althing_kernel::records::loops::Looped)| {
-        let mut entry = told.clone();
+        let mut entry = shown.clone();
         if let Event::MemoryLooped(body) = &mut entry.draft.event {
             change(body);
         }
@@ -145,7 +145,7 @@ fn an_entry_that_skips_a_phase_is_a_forgery() {
     assert_eq!(forged(&|_| {}), Ok(()));
     assert!(forged(&|body| body.phase = label("verify")).is_err());
     assert!(forged(&|body| body.iteration = Some(7)).is_err());
-    let mut other = told.clone();
+    let mut other = shown.clone();
     other.draft.actor = bob().principal.into();
     assert!(world.with(last, other).is_err());
     sound(&world);

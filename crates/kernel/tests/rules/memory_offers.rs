@@ -57,12 +57,12 @@ fn an_offer_is_a_claim_an_assignment_and_a_message_or_nothing() {
     let mut second = lane("carol", "src/b");
     second["fields"]["plan_id"] = json!(plan);
     let made = offer(&mut world, &[first.clone(), second]);
-    let (work, told) = (id(&made[0], "assignment"), id(&made[0], "message"));
+    let (work, shown) = (id(&made[0], "assignment"), id(&made[0], "message"));
     let own = get(&world, work);
-    assert_eq!((own.status, own.fields.message_id), (Status::Offered, Some(told)));
+    assert_eq!((own.status, own.fields.message_id), (Status::Offered, Some(shown)));
     assert_eq!(own.fields.claim.map(RecordId::claim), Some(id(&made[0], "claim")));
     assert_eq!(own.fields.dispatcher, Some(alice().principal));
-    let message = get(&world, told).fields;
+    let message = get(&world, shown).fields;
     assert_eq!((message.assignment_id, message.plan_id), (Some(work), Some(plan)));
     assert_eq!(message.thread.unwrap().as_str(), "th");
     assert_eq!((message.to.unwrap().as_str(), message.requires_ack), ("bob", Some(true)));
@@ -80,7 +80,7 @@ fn an_offer_is_a_claim_an_assignment_and_a_message_or_nothing() {
     let nobody = lane("nobody", "lib");
     let claimed = |name: &str| {
         let mut lane = lane("bob", "lib");
-        lane["fields"][name] = json!(if name == "claim" { json!(1) } else { json!(told) });
+        lane["fields"][name] = json!(if name == "claim" { json!(1) } else { json!(shown) });
         lane
     };
     let cases = [
@@ -321,8 +321,9 @@ fn turns_stay_readable_when_a_loop_goes_on() {
     }
     let turns = get(&world, own).fields.turns.to_vec();
     assert_eq!(turns.len(), 64);
-    let told = |at: usize| (turns[at].outcome.as_str(), turns[at].phase.as_ref().unwrap().as_str());
-    assert_eq!((told(0).0, told(63).0), ("o6", "o69"));
+    let shown =
+        |at: usize| (turns[at].outcome.as_str(), turns[at].phase.as_ref().unwrap().as_str());
+    assert_eq!((shown(0).0, shown(63).0), ("o6", "o69"));
     let forged = json!({ "id": own, "fields": { "turns": [] } });
     assert!(world.run(&alice(), "memory.update", &forged.to_string()).is_err());
     sound(&world);
@@ -420,10 +421,10 @@ fn work_that_is_tried_again_is_told_and_claimed_again() {
     assert_eq!(actions(&reply), ["created", "moved", "already_over", "opened"]);
     let own = get(&world, work);
     assert_eq!((own.status, own.fields.attempt), (Status::Offered, Some(2)));
-    let told = get(&world, own.fields.message_id.unwrap());
-    assert_ne!(told.id, id(&made[0], "message"));
-    assert_eq!((told.status, told.fields.assignment_id), (Status::Open, Some(work)));
-    assert_eq!(told.fields.thread.unwrap().as_str(), "th");
+    let shown = get(&world, own.fields.message_id.unwrap());
+    assert_ne!(shown.id, id(&made[0], "message"));
+    assert_eq!((shown.status, shown.fields.assignment_id), (Status::Open, Some(work)));
+    assert_eq!(shown.fields.thread.unwrap().as_str(), "th");
     assert_eq!(get(&world, id(&made[0], "message")).status, Status::Closed);
     assert_eq!(held(&world), [("agent:alice".to_owned(), own.fields.claim.unwrap())]);
     sound(&world);

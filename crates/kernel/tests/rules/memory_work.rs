@@ -33,7 +33,7 @@ fn effects(reply: &Value) -> Vec<(String, String)> {
     all.map(|effect| (text(&effect["action"]), text(&effect["id"]))).collect()
 }
 
-fn said(action: &str, id: RecordId) -> (String, String) {
+fn side_effect(action: &str, id: RecordId) -> (String, String) {
     (action.to_owned(), id.to_string())
 }
 
@@ -51,7 +51,10 @@ fn a_plan_that_is_over_lets_go_of_the_callers_claims() {
     let stays = claim(&mut world, &alice(), "c", other);
     let reply = go(&mut world, &alice(), plan, "done");
     let (own, his) = (RecordId::claim(own), RecordId::claim(his));
-    assert_eq!(effects(&reply), [said("released", own), said("ownership_denied", his)]);
+    assert_eq!(
+        effects(&reply),
+        [side_effect("released", own), side_effect("ownership_denied", his)]
+    );
     assert_eq!(holder_of(&world, own.number), None);
     assert_eq!(holder_of(&world, his.number).as_deref(), Some("agent:bob"));
     assert!(holder_of(&world, stays).is_some());
@@ -96,7 +99,7 @@ fn the_last_step_of_a_plan_completes_it() {
     ok(&mut world, &bob(), "memory.step", &step("stp_2", "done"));
     let last = ok(&mut world, &bob(), "memory.step", &step("stp_4", "done"));
     assert_eq!(last["auto_completed"], true);
-    assert_eq!(effects(&last), [said("released", RecordId::claim(epoch))]);
+    assert_eq!(effects(&last), [side_effect("released", RecordId::claim(epoch))]);
     assert_eq!(get(&world, plan).status, Status::Done);
     assert!(get(&world, plan).fields.completed_at.is_some());
     let late = no(&mut world, &bob(), "memory.step", &step("stp_4", "done"));
@@ -137,7 +140,7 @@ fn an_accepted_candidate_becomes_what_it_is_a_candidate_for() {
     let id = id_of(&ok(&mut world, &alice(), "memory.create", &args));
     let reply = go(&mut world, &bob(), id, "accepted");
     let trap = RecordId { kind: Kind::Trap, number: 1 };
-    assert_eq!(effects(&reply), [said("promoted", trap)]);
+    assert_eq!(effects(&reply), [side_effect("promoted", trap)]);
     let made = get(&world, trap);
     assert_eq!((made.text.as_str(), made.author.clone()), ("beware", alice().principal));
     assert_eq!(made.tags, get(&world, id).tags);
@@ -185,7 +188,7 @@ fn whoever_accepts_work_gets_the_lease_for_it_in_the_same_commit() {
     let reply = go(&mut world, &bob(), id, "accepted");
     let taken = given + 1;
     let expected = [("handed_over", given), ("opened", taken)];
-    let expected = expected.map(|(action, epoch)| said(action, RecordId::claim(epoch)));
+    let expected = expected.map(|(action, epoch)| side_effect(action, RecordId::claim(epoch)));
     assert_eq!(effects(&reply), expected);
     assert_eq!(holder_of(&world, given), None);
     assert_eq!(holder_of(&world, taken).as_deref(), Some("agent:bob"));
@@ -195,7 +198,10 @@ fn whoever_accepts_work_gets_the_lease_for_it_in_the_same_commit() {
     go(&mut world, &bob(), id, "started");
     let done = json!({ "id": id, "to": "completed", "plan_status": "done", "reason": "r" });
     let reply = ok(&mut world, &bob(), "memory.move", &done);
-    assert_eq!(effects(&reply), [said("released", RecordId::claim(taken)), said("moved", plan)]);
+    assert_eq!(
+        effects(&reply),
+        [side_effect("released", RecordId::claim(taken)), side_effect("moved", plan)]
+    );
     assert_eq!((get(&world, plan).status, holder_of(&world, taken)), (Status::Done, None));
     let stamps: Vec<_> = ["offered", "accepted", "started", "completed"]
         .map(|status| get(&world, id).fields.stamps[&Status::named(status).unwrap()])
@@ -251,7 +257,7 @@ fn a_plan_others_work_on_stays_open_and_a_blocked_one_is_blocked() {
     }
     let done = |id: RecordId| json!({ "id": id, "to": "completed", "plan_status": "done" });
     let reply = ok(&mut world, &bob(), "memory.move", &done(one));
-    assert_eq!(effects(&reply), [said("kept_open", plan)]);
+    assert_eq!(effects(&reply), [side_effect("kept_open", plan)]);
     assert_eq!(get(&world, plan).status, Status::Open);
     let blocked = json!({ "id": other, "to": "blocked", "plan_status": "blocked" });
     ok(&mut world, &bob(), "memory.move", &blocked);
@@ -261,7 +267,7 @@ fn a_plan_others_work_on_stays_open_and_a_blocked_one_is_blocked() {
     let epoch = claim(&mut world, &carol(), "src", plan);
     let fork = world.fork();
     let reply = ok(&mut world, &bob(), "memory.move", &done(other));
-    assert_eq!(effects(&reply), [said("kept_open", plan)], "carol is at it");
+    assert_eq!(effects(&reply), [side_effect("kept_open", plan)], "carol is at it");
     sound(&world);
     let mut world = fork;
     let lease = world.state.lease_of_epoch(epoch).unwrap().0.clone();
@@ -365,8 +371,8 @@ fn rerouted_work_goes_to_another_with_its_lease() {
     // Offered and not taken up: the lease is alice's and stays hers.
     let mut other = world.fork();
     let reply = ok(&mut other, &alice(), "memory.move", &args);
-    let told = RecordId { kind: Kind::Message, number: 1 };
-    assert_eq!(effects(&reply), [said("created", second), said("created", told)]);
+    let shown = RecordId { kind: Kind::Message, number: 1 };
+    assert_eq!(effects(&reply), [side_effect("created", second), side_effect("created", shown)]);
     assert_eq!(get(&other, second).fields.claim, Some(epoch));
     sound(&other);
     // Taken up: the lease was bob's.
@@ -375,10 +381,10 @@ fn rerouted_work_goes_to_another_with_its_lease() {
     let back = epoch + 2;
     let claims = [RecordId::claim(epoch + 1), RecordId::claim(back)];
     let expected = [
-        said("created", second),
-        said("created", told),
-        said("handed_over", claims[0]),
-        said("opened", claims[1]),
+        side_effect("created", second),
+        side_effect("created", shown),
+        side_effect("handed_over", claims[0]),
+        side_effect("opened", claims[1]),
     ];
     assert_eq!(effects(&reply), expected);
     assert_eq!(holder_of(&world, back).as_deref(), Some("agent:alice"));
@@ -391,7 +397,8 @@ fn rerouted_work_goes_to_another_with_its_lease() {
     assert_eq!(holder_of(&world, back + 1).as_deref(), Some("agent:carol"));
     let gone = ok(&mut world, &alice(), "memory.archive", &json!({ "id": second }));
     let message = made.fields.message_id.unwrap();
-    let expected = [said("released", RecordId::claim(back + 1)), said("moved", message)];
+    let expected =
+        [side_effect("released", RecordId::claim(back + 1)), side_effect("moved", message)];
     assert_eq!(effects(&gone), expected);
     sound(&world);
 }
@@ -505,10 +512,10 @@ fn a_lease_that_two_are_worked_on_under_ends_once() {
     let reply = go(&mut other, &alice(), id, "cancelled");
     let lease = RecordId::claim(epoch);
     let expected = [
-        said("moved", ids[0]),
-        said("released", lease),
-        said("moved", ids[1]),
-        said("already_over", lease),
+        side_effect("moved", ids[0]),
+        side_effect("released", lease),
+        side_effect("moved", ids[1]),
+        side_effect("already_over", lease),
     ];
     assert_eq!(effects(&reply), expected);
     sound(&other);
@@ -557,7 +564,7 @@ fn turns_in_a_loop_are_the_slots_and_its_assignments_end_with_it() {
     assert_eq!(no(&mut world, &carol(), "memory.turn", &turn("a")).0, Rule::RecordOwner);
     assert_eq!(no(&mut world, &bob(), "memory.turn", &turn("c")).0, Rule::RecordKnown);
     let reply = ok(&mut world, &bob(), "memory.turn", &turn("a"));
-    assert_eq!(effects(&reply), [said("moved", running)], "its work is over with it");
+    assert_eq!(effects(&reply), [side_effect("moved", running)], "its work is over with it");
     ok(&mut world, &alice(), "memory.turn", &turn("b"));
     assert_eq!(no(&mut world, &bob(), "memory.turn", &turn("a")).0, Rule::RecordStep);
     let next = json!({ "id": id, "act": { "advance": {} } });
@@ -569,7 +576,7 @@ fn turns_in_a_loop_are_the_slots_and_its_assignments_end_with_it() {
     let never = json!({ "id": id, "to": "failed" });
     assert_eq!(no(&mut world, &alice(), "memory.move", &never).0, Rule::RecordStep);
     let reply = ok(&mut world, &alice(), "memory.move", &close);
-    assert_eq!(effects(&reply), [said("moved", idle)]);
+    assert_eq!(effects(&reply), [side_effect("moved", idle)]);
     assert_eq!(get(&world, idle).status, Status::Completed);
     assert_eq!(get(&world, running).status, Status::Completed);
     assert_eq!(get(&world, failed).status, Status::Failed, "it says what is the matter");

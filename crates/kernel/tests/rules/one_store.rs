@@ -30,8 +30,8 @@ fn titles(world: &World) -> Vec<String> {
 #[test]
 fn a_decision_of_the_log_is_an_approved_record() {
     let mut world = World::new();
-    let said = json!({ "title": "Use SQLite", "body": "One file.\nNo server." });
-    assert_eq!(done(&mut world, "decision.append", &said)["number"], 1);
+    let words = json!({ "title": "Use SQLite", "body": "One file.\nNo server." });
+    assert_eq!(done(&mut world, "decision.append", &words)["number"], 1);
     let own = get(&world, id(Kind::Decision, 1));
     assert_eq!(own.text.as_str(), "Use SQLite\n\nOne file.\nNo server.");
     assert_eq!((own.status, own.version, &own.author), (Status::Approved, 1, &alice().principal));
@@ -41,9 +41,9 @@ fn a_decision_of_the_log_is_an_approved_record() {
     // A dispute is told of by a decision, which names it.
     let raise = json!({ "id": "c1", "title": "two agents", "surfaces": ["a"] });
     done(&mut world, "dispute.raise", &raise);
-    let told = get(&world, id(Kind::Decision, 2));
-    assert_eq!(told.fields.dispute.as_ref().map(ToString::to_string).as_deref(), Some("c1"));
-    assert_eq!((told.status, &told.author), (Status::Approved, &alice().principal));
+    let shown = get(&world, id(Kind::Decision, 2));
+    assert_eq!(shown.fields.dispute.as_ref().map(ToString::to_string).as_deref(), Some("c1"));
+    assert_eq!((shown.status, &shown.author), (Status::Approved, &alice().principal));
     sound(&world);
 }
 
@@ -175,14 +175,14 @@ fn an_image_of_an_earlier_build_is_read_into_the_records() {
     image["commons"]["decided"] = json!(5);
     let image: Image = serde_json::from_value(image).unwrap();
     let state = State::from_image(image).unwrap();
-    let commons = state.commons();
-    let symbols: Vec<String> = commons.symbols().map(|own| own.id.to_string()).collect();
+    let blackboard = state.blackboard();
+    let symbols: Vec<String> = blackboard.symbols().map(|own| own.id.to_string()).collect();
     assert_eq!(symbols, ["F2", "F1"]);
-    let fact = commons.facts().next().unwrap();
+    let fact = blackboard.facts().next().unwrap();
     assert_eq!((fact.value.as_str(), fact.set_by.to_string().as_str()), ("v", "agent:bob"));
-    let capsule = commons.capsules().next().unwrap();
+    let capsule = blackboard.capsules().next().unwrap();
     assert_eq!((capsule.place.as_deref(), capsule.depends.len()), (Some("p"), 1));
-    let decision = commons.decisions().next().unwrap();
+    let decision = blackboard.decisions().next().unwrap();
     assert_eq!((decision.number, decision.title.as_str()), (1_000_000_005, "t"));
     // From then on it is like any other.
     let again = State::from_image(state.image()).unwrap();

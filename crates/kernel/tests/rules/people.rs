@@ -35,7 +35,7 @@ const NAMES: [&str; 17] = [
 
 /// The capability that grants each permission on owned workspaces, and the one that grants it
 /// everywhere.
-const DEEDS: [(Permission, Option<&str>, Option<&str>); 12] = [
+const ACTS: [(Permission, Option<&str>, Option<&str>); 12] = [
     (Permission::CreateWorkspace, Some("create_workspace"), Some("create_workspace_any")),
     (Permission::Suspend, Some("suspend_own"), Some("suspend_any")),
     (Permission::Abort, Some("abort_own"), Some("abort_any")),
@@ -92,9 +92,9 @@ fn trees() -> Trees {
 }
 
 /// A command that needs this permission, applied to one of two trees.
-fn command(deed: Permission, ids: &[WorkspaceId; 3], lease: &str) -> Option<(&'static str, Value)> {
+fn command(act: Permission, ids: &[WorkspaceId; 3], lease: &str) -> Option<(&'static str, Value)> {
     let [at, beside, finished] = ids;
-    Some(match deed {
+    Some(match act {
         Permission::CreateWorkspace => (
             "workspace.create",
             json!({ "agent": "w2", "role": "worker", "parent": at, "directive": payload(1) }),
@@ -146,15 +146,15 @@ fn every_deed_in_every_standing_with_every_capability_on_every_tree() {
     assert_eq!(listed, NAMES);
     let trees = trees();
     let (mut allowed, mut denied) = (0, 0);
-    for (deed, own, any) in DEEDS {
+    for (act, own, any) in ACTS {
         let names = |one: Option<Capability>| one.map(Capability::as_str);
-        let (needs_own, needs_any) = deed.needs();
-        assert_eq!((names(needs_own), names(needs_any)), (own, any), "{deed:?}");
+        let (needs_own, needs_any) = act.needs();
+        assert_eq!((names(needs_own), names(needs_any)), (own, any), "{act:?}");
         for (standing, step) in STANDINGS {
             for held in std::iter::once(None).chain(NAMES.into_iter().map(Some)) {
                 for is_own in [true, false] {
                     let ids = if is_own { &trees.own } else { &trees.others };
-                    let Some((name, args)) = command(deed, ids, &trees.lease) else { continue };
+                    let Some((name, args)) = command(act, ids, &trees.lease) else { continue };
                     let mut run =
                         Run { world: trees.run.world.fork(), root: trees.run.root.clone() };
                     if let Some(held) = held.filter(|held| *held != "view_trail_own") {
@@ -164,7 +164,7 @@ fn every_deed_in_every_standing_with_every_capability_on_every_tree() {
                     if let Some(step) = step {
                         run.ok(&user("ada"), step, about("bob", step));
                     }
-                    let cell = format!("{deed:?} {standing} {held:?} own: {is_own}");
+                    let cell = format!("{act:?} {standing} {held:?} own: {is_own}");
                     let before = run.count();
                     let result = run.do_(&user("bob"), name, args);
                     let Some(reason) = expected((own, any), standing, held, is_own) else {
@@ -179,15 +179,15 @@ fn every_deed_in_every_standing_with_every_capability_on_every_tree() {
                     let mut kinds = run.kinds_since(before);
                     kinds.retain(|kind| *kind != Kind::AuthenticationSucceeded);
                     assert_eq!(kinds, [Kind::CapabilityDenied], "{cell}");
-                    let Event::CapabilityDenied(said) = run.world.last_event() else { panic!() };
-                    assert_eq!((said.reason, said.action.as_str()), (reason, name), "{cell}");
-                    assert_eq!(said.user_id.as_ref().unwrap().as_str(), "bob");
-                    assert_eq!(names(said.capability), own.or(any), "{cell}");
+                    let Event::CapabilityDenied(text) = run.world.last_event() else { panic!() };
+                    assert_eq!((text.reason, text.action.as_str()), (reason, name), "{cell}");
+                    assert_eq!(text.user_id.as_ref().unwrap().as_str(), "bob");
+                    assert_eq!(names(text.capability), own.or(any), "{cell}");
                 }
             }
         }
     }
-    // 8 deeds have a capability for one's own tree, 6 of them one for all, and 3 know no trees.
+    // 8 permissions have a capability for one's own tree, 6 of them one for all, and 3 know no trees.
     assert_eq!((allowed, denied), (8 + 6 * 2 + 3 * 2, 11 * 4 * 18 * 2 - 26), "no cell is left out");
 }
 
@@ -261,8 +261,8 @@ fn whoever_is_not_active_does_nothing_new_and_it_is_on_record() {
     ];
     for (name, args) in commands {
         run.refused(&bob, name, args, "W-USER-04");
-        let Event::CapabilityDenied(said) = run.world.last_event() else { panic!("{name}") };
-        assert_eq!(said.reason, DenialReason::UserNotActive);
+        let Event::CapabilityDenied(text) = run.world.last_event() else { panic!("{name}") };
+        assert_eq!(text.reason, DenialReason::UserNotActive);
     }
     assert_eq!(run.world.leases().len(), 1, "what they hold stays");
     run.ok(&user("ada"), "user.resume", json!({ "user": "bob" }));
@@ -321,8 +321,8 @@ fn the_first_may_do_everything_and_others_what_they_are_given() {
     run.refused(&user("ada"), "capability.revoke", grant("bob", "abort_any"), "W-USER-42");
     run.refused(&user("ada"), "capability.grant", grant("nobody", "abort_any"), "W-ID-07");
     run.ok(&user("ada"), "capability.revoke", grant("bob", "abort_own"));
-    let Event::CapabilityRevoked(said) = run.world.last_event() else { panic!() };
-    assert_eq!(said.revoked_by.to_string(), "user:ada");
+    let Event::CapabilityRevoked(text) = run.world.last_event() else { panic!() };
+    assert_eq!(text.revoked_by.to_string(), "user:ada");
     assert!(!may(&run, "bob").contains(&"abort_own".to_owned()));
     // The system holds everything.
     run.ok(&system(), "capability.grant", grant("bob", "abort_any"));
@@ -386,8 +386,8 @@ fn one_workspace_changes_hands_at_once_and_nothing_else_changes() {
     let give = json!({ "workspace": middle, "to": "bob", "reason": "r" });
     run.ok(&Run::lead(), "workspace.transfer", give.clone());
     assert_eq!(run.kinds_since(before), [Kind::OwnershipTransferred], "agents hear nothing of it");
-    let Event::OwnershipTransferred(said) = run.world.last_event() else { panic!() };
-    assert_eq!((said.from_user.to_string(), said.to_user.as_str()), ("ada".to_owned(), "bob"));
+    let Event::OwnershipTransferred(text) = run.world.last_event() else { panic!() };
+    assert_eq!((text.from_user.to_string(), text.to_user.as_str()), ("ada".to_owned(), "bob"));
     let mut is = run.view(&middle);
     is.owner = was.owner.clone();
     is.worked = was.worked;

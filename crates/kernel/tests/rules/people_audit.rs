@@ -10,7 +10,7 @@ use althing_kernel::{Event, Kind, Stamped, State};
 use serde_json::{Value, json};
 
 /// A history with people in it: let in, limited, away, back, with work of theirs.
-fn story() -> Run {
+fn history() -> Run {
     let mut run = Run::new();
     let (ada, lead) = (user("ada"), Run::lead());
     let bob = person_with(&mut run.world, "bob", Capability::OWN_SCOPE);
@@ -36,14 +36,14 @@ fn story() -> Run {
 /// Shows W-USER-06, W-TRAIL-03.
 #[test]
 fn a_history_with_people_replays_and_every_entry_is_allowed() {
-    let run = story();
+    let run = history();
     run.world.is_sound();
 }
 
 /// Shows W-USER-41, W-SEC-01.
 #[test]
 fn forged_deeds_of_people_do_not_pass_the_audit() {
-    let run = story();
+    let run = history();
     let mut state = State::default();
     let mut caught = std::collections::BTreeMap::new();
     for (place, entry) in run.world.entries.iter().enumerate() {
@@ -86,16 +86,16 @@ fn forgeries(state: &State, entry: &Stamped) -> Vec<(&'static str, Stamped)> {
         Kind::OwnershipTransferred => "transferred_by",
         _ => "",
     };
-    let told = |who: &str| {
+    let shown = |who: &str| {
         let who = who.to_owned();
         move |body: &mut Value| body[field] = json!(who)
     };
     let mut all = Vec::new();
     let of_people = !field.is_empty() && entry.draft.actor != Actor::Protocol;
     if of_people && entry.draft.event.kind() != Kind::OwnershipTransferred {
-        all.push(("by an agent", with(Some(lead), &told("agent:lead"))));
-        all.push(("by a person who may not", with(Some(bob.clone()), &told("user:bob"))));
-        all.push(("somebody else", with(None, &told("user:bob"))));
+        all.push(("by an agent", with(Some(lead), &shown("agent:lead"))));
+        all.push(("by a person who may not", with(Some(bob.clone()), &shown("user:bob"))));
+        all.push(("somebody else", with(None, &shown("user:bob"))));
     }
     match &entry.draft.event {
         Event::UserCreated(_) if state.user_count() > 0 => {
@@ -125,7 +125,7 @@ fn forgeries(state: &State, entry: &Stamped) -> Vec<(&'static str, Stamped)> {
             all.push(("no such step", with(None, &last)));
         }
         Event::OwnershipTransferred(_) => {
-            all.push(("not theirs", with(Some(bob), &told("user:bob"))));
+            all.push(("not theirs", with(Some(bob), &shown("user:bob"))));
             all.push(("not theirs", with(None, &|body| body["from_user"] = json!("ada"))));
         }
         Event::WorkspaceStateChanged(_) | Event::WorkspaceCreated(_)

@@ -24,11 +24,13 @@ fn pool_with(highway: &Value) -> Run {
 
 /// A task of a plan: its key, what it depends on, its terms.
 fn task(key: &str, depends_on: &[&str], terms: Value) -> Value {
-    json!({ "key": key, "name": key, "description": blob(1), "depends_on": depends_on,
-        "terms": terms })
+    let mut task =
+        json!({ "key": key, "name": key, "description": blob(1), "depends_on": depends_on });
+    task["terms"] = terms;
+    task
 }
 
-fn plan(run: &mut Run, tasks: Vec<Value>) -> BTreeMap<String, TaskId> {
+fn plan(run: &mut Run, tasks: &[Value]) -> BTreeMap<String, TaskId> {
     let Reply::Graph(graph) = run.ok(&Run::lead(), "task.graph", json!({ "tasks": tasks })) else {
         panic!("no graph")
     };
@@ -58,7 +60,7 @@ fn merge(run: &mut Run, who: &str, id: &WorkspaceId, file: &str) {
 #[test]
 fn a_worker_gets_task_workspace_and_lease_in_one_commit_and_the_same_again() {
     let mut run = pool();
-    plan(&mut run, vec![task("a", &[], json!({ "touches": ["src"] }))]);
+    plan(&mut run, &[task("a", &[], json!({ "touches": ["src"] }))]);
     let reply = next(&mut run, &agent("w1"), json!({}));
     assert_eq!((&reply["taken"], &reply["claim"]["surfaces"]), (&json!(true), &json!(["src"])));
     let id: WorkspaceId = serde_json::from_value(reply["workspace"].clone()).unwrap();
@@ -81,7 +83,7 @@ fn urgent_tasks_come_first_then_those_that_most_others_wait_for() {
     urgent["priority"] = json!("urgent");
     plan(
         &mut run,
-        vec![
+        &[
             task("alone", &[], json!({})),
             task("first", &[], json!({})),
             task("second", &["first"], json!({})),
@@ -98,7 +100,7 @@ fn urgent_tasks_come_first_then_those_that_most_others_wait_for() {
 #[test]
 fn a_task_waits_until_what_it_depends_on_is_merged() {
     let mut run = pool();
-    plan(&mut run, vec![task("a", &[], json!({})), task("b", &["a"], json!({}))]);
+    plan(&mut run, &[task("a", &[], json!({})), task("b", &["a"], json!({}))]);
     let (_, id) = taken(&mut run, "w1", json!({}));
     run.refused(&agent("w2"), "work.next", json!({}), "A-WORK-01");
     run.checkpoint("w1", &id, "artifact", &["x"]);
@@ -117,7 +119,7 @@ fn tasks_whose_files_overlap_are_worked_on_one_after_the_other() {
         task("narrow", &[], json!({ "touches": ["src/a.rs"] })),
         task("docs", &[], json!({ "touches": ["docs"] })),
     ];
-    plan(&mut run, tasks);
+    plan(&mut run, &tasks);
     let (first, id) = taken(&mut run, "w1", json!({}));
     assert_eq!(first, "wide");
     assert_eq!(taken(&mut run, "w2", json!({})).0, "docs", "what is free");
@@ -135,13 +137,13 @@ fn a_worker_gets_only_what_fits_its_program_its_role_and_its_skills() {
         task("program", &[], json!({ "agent": "claude" })),
         task("skilled", &[], json!({ "skills": ["rust", "sql"] })),
     ];
-    let ids = plan(&mut run, tasks);
+    let ids = plan(&mut run, &tasks);
     run.refused(&agent("w1"), "work.next", json!({ "program": "codex" }), "A-WORK-01");
     let skills = json!({ "program": "codex", "skills": ["sql", "rust", "css"] });
     assert_eq!(taken(&mut run, "w1", skills).0, "skilled");
     assert_eq!(taken(&mut run, "w2", json!({ "program": "claude" })).0, "program");
     // Somebody who asks for it by name is not asked what they are.
-    let extra = plan(&mut run, vec![task("other", &[], json!({ "agent": "claude" }))]);
+    let extra = plan(&mut run, &[task("other", &[], json!({ "agent": "claude" }))]);
     let record = run.world.state.task_record(&extra["other"]).unwrap().id;
     assert_eq!(taken(&mut run, "w3", json!({ "task": record })).0, "other");
     assert_eq!(ids.len(), 2);
@@ -151,7 +153,7 @@ fn a_worker_gets_only_what_fits_its_program_its_role_and_its_skills() {
 #[test]
 fn a_run_on_hold_gives_out_nothing() {
     let mut run = pool();
-    plan(&mut run, vec![task("a", &[], json!({})), task("b", &[], json!({}))]);
+    plan(&mut run, &[task("a", &[], json!({})), task("b", &[], json!({}))]);
     taken(&mut run, "w1", json!({}));
     run.refused(&agent("w1"), "run.hold", json!({ "hold": "drain" }), "W-ROLE-04");
     run.ok(&Run::lead(), "run.hold", json!({ "hold": "drain" }));
@@ -166,7 +168,7 @@ fn a_run_on_hold_gives_out_nothing() {
 #[test]
 fn a_workspace_that_needs_approval_is_asked_about_once() {
     let mut run = pool_with(&json!({ "gates": ["workspace_create"] }));
-    plan(&mut run, vec![task("a", &[], json!({}))]);
+    plan(&mut run, &[task("a", &[], json!({}))]);
     let gate = next(&mut run, &agent("w1"), json!({}));
     let gates = run.world.state.gates().count();
     assert_eq!(next(&mut run, &agent("w1"), json!({}))["gate"], gate["gate"]);
@@ -189,7 +191,7 @@ fn terms_are_checked_when_a_task_is_planned() {
 #[test]
 fn a_task_can_ask_for_a_person_before_its_merge() {
     let mut run = pool();
-    plan(&mut run, vec![task("a", &[], json!({ "gate": "integration" }))]);
+    plan(&mut run, &[task("a", &[], json!({ "gate": "integration" }))]);
     let (_, id) = taken(&mut run, "w1", json!({}));
     run.checkpoint("w1", &id, "artifact", &["x"]);
     run.signal("w1", &id, "complete");

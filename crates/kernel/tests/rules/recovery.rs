@@ -130,13 +130,13 @@ fn signals_on_their_way_arrive_in_the_order_they_were_emitted() {
     let Reply::Mail(mail) = run.ok(&Run::lead(), "inbox.take", json!({ "workspace": root })) else {
         panic!()
     };
-    let said: Vec<String> = mail
+    let words: Vec<String> = mail
         .signals
         .iter()
         .map(|notice| notice.reason.as_ref().map_or("", |text| text.as_str()).to_owned())
         .collect();
-    assert_eq!(said[..2], ["one", "two"]);
-    assert!(said[2].starts_with("recovered: 2 workspaces go on"), "the coordinator is told");
+    assert_eq!(words[..2], ["one", "two"]);
+    assert!(words[2].starts_with("recovered: 2 workspaces go on"), "the coordinator is told");
     run.replays();
 }
 
@@ -303,9 +303,9 @@ fn a_worker_that_cannot_be_reached_at_all_runs_out_of_time_and_its_parent_hears(
     run.world.tick();
     let known = run.world.state.workspace(&id).unwrap();
     assert_eq!((known.status, known.ended), (Status::Failed, Some(Trigger::Timeout)));
-    let told = run.world.entries.iter().any(|entry| {
+    let shown = run.world.entries.iter().any(|entry| {
         matches!(&entry.draft.event, Event::SignalDelivered(body)
             if body.delivered_to == run.root && body.from == id)
     });
-    assert!(told);
+    assert!(shown);
 }

@@ -11,7 +11,7 @@ use althing_kernel::{Caller, Command, Event, Kind, Reply, Stamped};
 use serde_json::json;
 
 /// A run with a bit of everything in it.
-fn story() -> Run {
+fn history() -> Run {
     let mut run = Run::new();
     second_person(&mut run.world, "bob");
     let lead = Run::lead();
@@ -50,14 +50,14 @@ fn story() -> Run {
 /// Shows W-TRAIL-03, W-TRAIL-10, W-REC-01.
 #[test]
 fn replaying_the_entries_gives_the_same_state_and_every_one_is_allowed() {
-    let run = story();
+    let run = history();
     run.world.is_sound();
 }
 
 /// Shows W-TRAIL-07, W-TRAIL-08, W-CLK-02, W-CONC-04.
 #[test]
 fn a_local_trail_is_what_bears_the_workspaces_id_in_strict_order() {
-    let run = story();
+    let run = history();
     for (id, _) in run.world.state.workspaces() {
         let local: Vec<&Stamped> = run
             .world
@@ -90,7 +90,7 @@ fn what_follows_from_a_command_names_the_entry_it_follows_from() {
 /// Shows W-SEC-01.
 #[test]
 fn entries_that_were_never_decided_do_not_pass_the_audit() {
-    let run = story();
+    let run = history();
     let mut caught = 0;
     for (place, entry) in run.world.entries.iter().enumerate() {
         for forged in forgeries(entry) {
@@ -234,15 +234,15 @@ fn the_runtimes_entries_follow_from_what_can_lead_to_them() {
         }
     }
     // What is true, but filed where its readers will not find it.
-    let story = story().world;
-    let at = story.entries.iter().position(|entry| {
+    let history = history().world;
+    let at = history.entries.iter().position(|entry| {
         entry.draft.event.kind() == Kind::CheckpointCreated && entry.draft.workspace.is_some()
     });
     let at = at.unwrap();
-    let mut elsewhere = story.entries[at].clone();
-    assert_eq!(story.with(at, elsewhere.clone()), Ok(()));
+    let mut elsewhere = history.entries[at].clone();
+    assert_eq!(history.with(at, elsewhere.clone()), Ok(()));
     elsewhere.draft.workspace = None;
-    assert!(story.with(at, elsewhere).is_err());
+    assert!(history.with(at, elsewhere).is_err());
 }
 
 /// Who asks for an entry, with which command.

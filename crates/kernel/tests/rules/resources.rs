@@ -40,7 +40,7 @@ fn meter(run: &Run, id: &WorkspaceId) -> Value {
 }
 
 /// The warnings and ends of a workspace's budget so far: what about, and how much was used.
-fn told(run: &Run, id: &WorkspaceId) -> Vec<(&'static str, Dimension, u64)> {
+fn notices_of(run: &Run, id: &WorkspaceId) -> Vec<(&'static str, Dimension, u64)> {
     let of = |event: &Event| match event {
         Event::BudgetWarning(body) if body.workspace_id == *id => {
             Some(("warned", body.budget_dimension, body.consumed.get()))
@@ -113,7 +113,7 @@ fn each_limit_ends_a_workspace_by_itself_once_the_step_that_reached_it_is_taken(
         };
         let id = limited(&mut run, &json!({ dimension.as_str(): limit }));
         let before = run.count();
-        let deed = use_a_lot(&mut run, &id, *dimension);
+        let act = use_a_lot(&mut run, &id, *dimension);
         let mut steps = 1;
         while run.status(&id) == Status::Active && *dimension == Dimension::TrailLimit {
             use_a_lot(&mut run, &id, *dimension);
@@ -123,22 +123,22 @@ fn each_limit_ends_a_workspace_by_itself_once_the_step_that_reached_it_is_taken(
         assert_eq!(run.status(&id), Status::Failed, "{dimension}");
         assert_eq!(run.view(&id).ended, Some(Trigger::BudgetExceeded));
         assert_eq!(run.view(&id).reason.as_deref(), Some(dimension.as_str()), "it says which");
-        let told = told(&run, &id);
-        let order: Vec<_> = told.iter().map(|(what, about, _)| (*what, *about)).collect();
+        let notices_of = notices_of(&run, &id);
+        let order: Vec<_> = notices_of.iter().map(|(what, about, _)| (*what, *about)).collect();
         assert_eq!(order, [("warned", *dimension), ("over", *dimension)], "and nothing else");
-        assert!(told[1].2 >= limit, "{told:?}");
+        assert!(notices_of[1].2 >= limit, "{notices_of:?}");
 
         let kinds = run.kinds_since(before);
         let at = |kind: Kind| kinds.iter().position(|own| *own == kind).unwrap();
-        let order = [deed, Kind::BudgetWarning, Kind::BudgetExceeded, Kind::WorkspaceStateChanged];
+        let order = [act, Kind::BudgetWarning, Kind::BudgetExceeded, Kind::WorkspaceStateChanged];
         let places = order.map(at);
         assert!(places.is_sorted(), "{dimension}: {kinds:?}");
-        let said = run.world.entries.iter().rev().find_map(|entry| match &entry.draft.event {
-            Event::SignalEmitted(said) if said.from == id => said.reason.clone(),
+        let reported = run.world.entries.iter().rev().find_map(|entry| match &entry.draft.event {
+            Event::SignalEmitted(reported) if reported.from == id => reported.reason.clone(),
             _ => None,
         });
         let reason = format!("budget_exceeded: {dimension}");
-        assert_eq!(said.unwrap().as_str(), reason, "its parent hears why");
+        assert_eq!(reported.unwrap().as_str(), reason, "its parent hears why");
         holds(&run);
     }
 }
@@ -155,7 +155,8 @@ fn a_warning_comes_at_its_share_of_the_limit_and_once() {
         let id = run.in_state(Status::Active, args);
         for used in 1..=100 {
             let status = report(&mut run, &id, 1);
-            let warned = told(&run, &id).iter().filter(|(what, ..)| *what == "warned").count();
+            let warned =
+                notices_of(&run, &id).iter().filter(|(what, ..)| *what == "warned").count();
             assert_eq!(warned, usize::from(used >= share), "at {used} of {share}");
             let over = if used < 100 { Status::Active } else { Status::Failed };
             assert_eq!(status, over, "the reply tells how it is after {used}");
@@ -195,10 +196,10 @@ fn compute_is_time_at_work_and_wall_time_is_that_and_time_blocked() {
     run.signal("w3", &id, "started");
     run.world.pass(49);
     run.world.tick();
-    assert_eq!(told(&run, &id), [], "79 of 100 seconds");
+    assert_eq!(notices_of(&run, &id), [], "79 of 100 seconds");
     run.world.pass(1);
     run.world.tick();
-    assert_eq!(told(&run, &id).len(), 1, "80 of 100 seconds");
+    assert_eq!(notices_of(&run, &id).len(), 1, "80 of 100 seconds");
     run.world.pass(19);
     run.world.tick();
     assert_eq!(run.status(&id), Status::Active);
@@ -299,11 +300,12 @@ fn limits_are_raised_one_by_one_and_never_lowered() {
     run.refused(&lead, "workspace.modify_budget", args, "W-RES-07");
     run.ok(&lead, "workspace.modify_budget", raise(&idle, json!({ "token_limit": 60 })));
     run.signal("w1", &idle, "ready");
-    assert_eq!(told(&run, &idle), [("warned", Dimension::TokenLimit, 50)], "50 of 60");
+    assert_eq!(notices_of(&run, &idle), [("warned", Dimension::TokenLimit, 50)], "50 of 60");
     run.ok(&lead, "workspace.modify_budget", raise(&idle, json!({ "token_limit": 100 })));
     report(&mut run, &idle, 50);
     let (warned, over) = (("warned", Dimension::TokenLimit), ("over", Dimension::TokenLimit));
-    let order: Vec<_> = told(&run, &idle).iter().map(|(what, about, _)| (*what, *about)).collect();
+    let order: Vec<_> =
+        notices_of(&run, &idle).iter().map(|(what, about, _)| (*what, *about)).collect();
     assert_eq!(order, [warned, warned, over], "the new limit is warned of anew");
     holds(&run);
 }
@@ -467,8 +469,8 @@ fn whatever_happens_in_a_workspace_breaks_its_silence() {
     run.world.tick();
     assert_eq!(meter(&run, &id)["silent_intervals"], 101);
     let signals = run.world.entries.iter().filter(|entry| {
-        matches!(&entry.draft.event, Event::SignalEmitted(said)
-            if said.from == id && said.signal == SignalType::Escalation)
+        matches!(&entry.draft.event, Event::SignalEmitted(reported)
+            if reported.from == id && reported.signal == SignalType::Escalation)
     });
     assert_eq!(signals.count(), 0, "no signal tells of it");
     holds(&run);

@@ -32,8 +32,8 @@ impl Run {
         Run::begun(taxonomy, &json!({ "gates": [] }))
     }
 
-    /// A run with a highway of its own; the others wait for nobody.
-    pub(crate) fn with_highway(highway: impl Into<Value>) -> Self {
+    /// A run with approvals of its own; the others wait for nobody.
+    pub(crate) fn with_approvals(highway: impl Into<Value>) -> Self {
         Run::begun(None, &highway.into())
     }
 

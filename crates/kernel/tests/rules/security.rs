@@ -173,11 +173,11 @@ fn an_envelope_that_a_carrier_changes_is_never_delivered_and_its_sender_is_told(
         };
         assert_eq!(mail.envelopes, [], "change {number}");
         assert!(run.right(&root, &root).is_some(), "what it carried stays with its sender");
-        let told = run.world.entries[before..].iter().any(|entry| {
-            matches!(&entry.draft.event, Event::SignalEmitted(said)
-                if said.signal == SignalType::Failed && said.to.as_ref() == Some(&root))
+        let shown = run.world.entries[before..].iter().any(|entry| {
+            matches!(&entry.draft.event, Event::SignalEmitted(text)
+                if text.signal == SignalType::Failed && text.to.as_ref() == Some(&root))
         });
-        assert!(told, "change {number}");
+        assert!(shown, "change {number}");
         // The channel goes on.
         run.world.carrier = None;
         let next = run.send("lead", &root, &id, "feedback").unwrap();
@@ -265,8 +265,8 @@ fn refused_as_bad(run: &mut Run, name: &str, args: Value) {
     assert_eq!(run.kinds_since(before), [Kind::CommandRefused, Kind::IntegrityViolation]);
     let Event::IntegrityViolation(found) = run.world.last_event() else { panic!() };
     assert_eq!(found.subject_type, SubjectType::Checkpoint);
-    let told = &run.world.entries[before];
-    assert_eq!(told.draft.actor, Run::lead().principal.into(), "who asked is on record");
+    let shown = &run.world.entries[before];
+    assert_eq!(shown.draft.actor, Run::lead().principal.into(), "who asked is on record");
 }
 
 /// Shows W-SEC-08, W-INT-11.

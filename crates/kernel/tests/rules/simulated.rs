@@ -69,8 +69,8 @@ fn only_the_receivers_receipt_tells_that_an_envelope_arrived() {
     let (mut world, _, worker) = at_work();
     world.carrier = Some(Script::of(&[Carried::AnswerLost]));
     let sent = send(&mut world, &worker);
-    let said = json!({ "type": "acknowledged", "ref": sent }).to_string();
-    world.run(&user("ada"), "signal.emit", &said).unwrap();
+    let words = json!({ "type": "acknowledged", "ref": sent }).to_string();
+    world.run(&user("ada"), "signal.emit", &words).unwrap();
     assert_eq!(stage(&world, &sent), Stage::Delivered, "the coordinator is not its receiver");
 
     world.pass(1);
@@ -105,10 +105,12 @@ fn a_paused_delegate_orders_nobody_about() {
 }
 
 /// The reasons a sender was given for what became of its mail.
-fn told(world: &World) -> Vec<String> {
+fn signals(world: &World) -> Vec<String> {
     let receipt = |entry: &Stamped| match &entry.draft.event {
-        Event::SignalEmitted(said) if said.signal == SignalType::Failed && said.about.is_some() => {
-            said.reason.as_ref().map(ToString::to_string)
+        Event::SignalEmitted(words)
+            if words.signal == SignalType::Failed && words.about.is_some() =>
+        {
+            words.reason.as_ref().map(ToString::to_string)
         }
         _ => None,
     };
@@ -124,10 +126,10 @@ fn a_sender_is_told_that_the_receiver_ended_and_not_that_attempts_ran_out() {
     let abort = json!({ "workspace": worker }).to_string();
     world.run(&user("ada"), "workspace.abort", &abort).unwrap();
     assert_eq!(stage(&world, &sent), Stage::Rejected);
-    assert_eq!(told(&world), ["target_terminal"]);
+    assert_eq!(signals(&world), ["target_terminal"]);
     world.pass(10);
     world.tick();
-    assert_eq!(told(&world).len(), 1, "nothing is repeated");
+    assert_eq!(signals(&world).len(), 1, "nothing is repeated");
 }
 
 #[test]
@@ -141,7 +143,7 @@ fn attempts_that_were_never_made_are_not_on_record() {
     world.tick();
     let known = world.state.envelope(&sent).unwrap();
     assert_eq!((known.status, known.attempts, known.retry_at), (Stage::Delivered, 1, None));
-    assert_eq!(told(&world), ["target_terminal"], "no answer will come");
+    assert_eq!(signals(&world), ["target_terminal"], "no answer will come");
 }
 
 /// Shows W-TRAIL-30.

@@ -38,10 +38,10 @@ fn people_who_may_and_the_coordinator_say_how_agents_stand() {
     let mut run = Run::new();
     let bob = person_with(&mut run.world, "bob", Capability::OWN_SCOPE);
     let eve = person_with(&mut run.world, "eve", &[Capability::SuspendAny]);
-    for (who, said) in
+    for (who, text) in
         [(agent("w1"), Err(Rule::RevokeNeedsRight)), (bob, Err(Rule::Capability)), (eve, Ok(()))]
     {
-        assert_eq!(revoke(&mut run.world, &who, "w2"), said, "{}", who.principal);
+        assert_eq!(revoke(&mut run.world, &who, "w2"), text, "{}", who.principal);
     }
     let args = r#"{"agent":"w2"}"#;
     run.world.run(&Run::lead(), "agent.reinstate", args).unwrap();
@@ -76,8 +76,8 @@ fn what_nobody_said_about_an_agent_does_not_pass_the_audit() {
 fn agents_say_what_they_are_and_are_heard() {
     let mut world = World::new();
     let alice = agent("alice");
-    let said = r#"{"role":"coder","human":"rj","tool":"cursor","tool_version":"1.2"}"#;
-    world.run(&alice, "agent.register", said).unwrap();
+    let text = r#"{"role":"coder","human":"rj","tool":"cursor","tool_version":"1.2"}"#;
+    world.run(&alice, "agent.register", text).unwrap();
     let kinds = world.kinds();
     assert!(kinds.contains(&Kind::AgentRegistered) && kinds.ends_with(&[Kind::AgentDescribed]));
     let count = world.entries.len();

@@ -78,8 +78,8 @@ impl Seal for Sums {
 pub(crate) struct Script(VecDeque<Carried>);
 
 impl Script {
-    pub(crate) fn of(told: &[Carried]) -> Box<dyn Carrier> {
-        Box::new(Script(told.iter().copied().collect()))
+    pub(crate) fn of(fates: &[Carried]) -> Box<dyn Carrier> {
+        Box::new(Script(fates.iter().copied().collect()))
     }
 }
 

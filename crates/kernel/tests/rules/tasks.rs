@@ -211,11 +211,11 @@ fn a_failed_attempt_is_kept_and_the_task_can_be_tried_again() {
         );
         attempts.push(at);
         assert_eq!(failed.history, attempts, "in order");
-        let told = run.world.entries.iter().rev().find_map(|entry| match &entry.draft.event {
+        let shown = run.world.entries.iter().rev().find_map(|entry| match &entry.draft.event {
             Event::TaskFailed(body) => Some((body.attempt_number, body.failure_reason)),
             _ => None,
         });
-        assert_eq!(told.unwrap().0, u32::try_from(number).unwrap() + 1);
+        assert_eq!(shown.unwrap().0, u32::try_from(number).unwrap() + 1);
         run.ok(&lead, "task.retry", json!({ "task": a }));
         let again = view(&run, a);
         assert_eq!((again.status, again.workspace), (Status::Pending, None));

@@ -75,23 +75,23 @@ fn one_can_ask_what_is_seen_and_by_whom_and_nobody_is_told() {
         let pair = |item: &Value| (item["workspace"].clone(), item["because"].clone());
         list.iter().map(pair).collect::<Vec<_>>()
     };
-    let said = |list: &[(&WorkspaceId, &str)]| -> Vec<(Value, Value)> {
+    let text = |list: &[(&WorkspaceId, &str)]| -> Vec<(Value, Value)> {
         list.iter().map(|(id, why)| (json!(id), json!(why))).collect()
     };
     let root = run.root.clone();
     assert_eq!(
         sight(&run, "workspace.sees", &top),
-        said(&[(&top, "itself"), (&left, "below"), (&right, "below")])
+        text(&[(&top, "itself"), (&left, "below"), (&right, "below")])
     );
     assert_eq!(
         sight(&run, "workspace.sees", &watch),
-        said(&[(&left, "shown"), (&watch, "itself")])
+        text(&[(&left, "shown"), (&watch, "itself")])
     );
     assert_eq!(
         sight(&run, "workspace.seen_by", &left),
-        said(&[(&root, "below"), (&top, "below"), (&left, "itself"), (&watch, "shown")])
+        text(&[(&root, "below"), (&top, "below"), (&left, "itself"), (&watch, "shown")])
     );
-    assert_eq!(sight(&run, "workspace.seen_by", &own), said(&[(&root, "below"), (&own, "itself")]));
+    assert_eq!(sight(&run, "workspace.seen_by", &own), text(&[(&root, "below"), (&own, "itself")]));
     assert_eq!(run.count(), before, "asking leaves nothing behind");
     // An agent that asks by name finds its own, and not who watches it.
     let w3 = Principal::Agent(AgentName::new("w3").unwrap());

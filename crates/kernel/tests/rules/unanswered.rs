@@ -43,7 +43,7 @@ fn quarter_of_an_hour(run: &mut Run) {
 /// Shows W-HH-06, W-HH-08.
 #[test]
 fn by_default_a_plan_nobody_approves_stays_a_draft_and_can_be_asked_about_again() {
-    let mut run = Run::with_highway(json!({}));
+    let mut run = Run::with_approvals(json!({}));
     let task = plan(&mut run);
     let gate = queue(&run)[0]["gate"].clone();
     assert_eq!(shown(&run, &gate)["fallback"], "reject");
@@ -185,8 +185,8 @@ fn a_message_nobody_lets_through_goes_back_and_can_be_sent_again() {
     wait(&mut run);
     let mail = run.world.ask("envelope.get", &json!({ "envelope": sent }).to_string());
     assert_eq!(mail["status"], "rejected");
-    let told = run.world.ask("inbox.list", &json!({ "workspace": root }).to_string()).to_string();
-    assert!(told.contains("gate_unanswered"), "{told}");
+    let output = run.world.ask("inbox.list", &json!({ "workspace": root }).to_string()).to_string();
+    assert!(output.contains("gate_unanswered"), "{output}");
     let refusal = run.refused(&Run::lead(), "gate.ask", json!({ "gate": gate }), "A-HH-02");
     assert!(refusal.message.contains("althing send"), "{}", refusal.message);
     run.send("lead", &root, &id, "feedback").unwrap();
@@ -217,7 +217,7 @@ fn looser() -> Vec<Value> {
 /// Shows W-HH-35.
 #[test]
 fn only_people_choose_that_people_are_passed() {
-    let mut run = Run::with_highway(json!({}));
+    let mut run = Run::with_approvals(json!({}));
     for wish in looser() {
         for who in [Run::lead(), agent("w1"), system()] {
             run.refused(&who, "highway.configure", wish.clone(), "A-HH-01");
@@ -256,7 +256,7 @@ fn only_people_choose_that_people_are_passed() {
 
 #[test]
 fn who_chose_it_stands_on_the_gate_and_in_the_settings() {
-    let mut run = Run::with_highway(json!({ "preset": "autonomous" }));
+    let mut run = Run::with_approvals(json!({ "preset": "autonomous" }));
     let settings = |run: &Run| run.world.ask("highway.get", "{}")["chosen_by"].clone();
     assert_eq!(settings(&run), "user:ada");
     plan(&mut run);
@@ -280,7 +280,7 @@ fn who_chose_it_stands_on_the_gate_and_in_the_settings() {
 /// Shows W-HH-33.
 #[test]
 fn by_default_an_agents_question_waits_as_long_as_its_workspace_does() {
-    let mut run = Run::with_highway(json!({}));
+    let mut run = Run::with_approvals(json!({}));
     let id = run.active();
     let args = json!({ "workspace": id, "type": "escalation", "reason": "may I?" });
     run.ok(&agent("w1"), "signal.emit", args);

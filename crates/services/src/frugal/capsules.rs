@@ -1,8 +1,9 @@
 //! `read_capsules`
 
-use althing_dialects::frugal::capsule::{Said, render};
-use althing_dialects::frugal::planning::{INVARIANTS, Log, as_capsule, in_force, utc};
-use althing_kernel::blackboard::view::{CapsuleView, CommonsAnswer};
+use althing_dialects::frugal::capsule::{CapsuleText, render};
+use althing_dialects::frugal::planning::{INVARIANTS, Log, as_capsule, in_force};
+use althing_dialects::moment::utc;
+use althing_kernel::blackboard::view::{BlackboardAnswer, CapsuleView};
 use althing_kernel::query::{Answer, Everything, Query};
 use althing_kernel::records::Kind;
 use schemars::JsonSchema;
@@ -47,7 +48,7 @@ pub fn read(
     let mut capsules = completed(&ledger.planning);
     let listed = match context.readable()? {
         Some(_) => match context.ask(&Query::CapsuleList(Everything {}))? {
-            Answer::Commons(CommonsAnswer::Capsules(listed)) => listed,
+            Answer::Blackboard(BlackboardAnswer::Capsules(listed)) => listed,
             other => return Err(Error::unexpected(&other)),
         },
         None => Vec::new(),
@@ -141,7 +142,7 @@ fn body(path: &Path) -> std::io::Result<String> {
 /// The text of a capsule's file.
 pub fn written_out(capsule: &CapsuleView) -> String {
     let depends: Vec<String> = capsule.depends.iter().map(ToString::to_string).collect();
-    render(&Said {
+    render(&CapsuleText {
         id: capsule.id.as_str(),
         depends: &depends,
         ts: &utc(capsule.written_at),

@@ -2,7 +2,7 @@
 //! with the work that has to give way kept on a branch of its own.
 
 use althing_dialects::frugal::planning;
-use althing_kernel::blackboard::view::{CommonsAnswer, DisputeView, OfHandle};
+use althing_kernel::blackboard::view::{BlackboardAnswer, DisputeView, OfHandle};
 use althing_kernel::blackboard::{Handle, Label, dispute};
 use althing_kernel::lease::Surfaces;
 use althing_kernel::query::{Answer, LeaseCheck, Query};
@@ -117,7 +117,7 @@ pub fn raise(
 /// Refuses a conflict that is on record already.
 fn not_raised_yet(context: &ProjectContext, id: &Handle) -> Result<(), Error> {
     match context.ask(&Query::DisputeGet(OfHandle { id: id.clone() })) {
-        Ok(Answer::Commons(CommonsAnswer::Dispute(there))) => {
+        Ok(Answer::Blackboard(BlackboardAnswer::Dispute(there))) => {
             let path = planning::conflict_path(there.raised_at, id);
             let message = format!("conflict record already exists: {path}");
             Err(context.on_record(COMMAND, Error::refused(Rule::DisputeOnce, message)))

@@ -1,7 +1,7 @@
 //! `append_decision`
 
-use althing_dialects::frugal::planning::utc;
-use althing_kernel::blackboard::view::CommonsReply;
+use althing_dialects::moment::utc;
+use althing_kernel::blackboard::view::BlackboardReply;
 use althing_kernel::blackboard::{Label, decision};
 use althing_kernel::text::Text;
 use althing_kernel::{Command, Reply};
@@ -37,7 +37,7 @@ pub fn append(
         via: Some(Label::new(SERVER).map_err(Error::unreadable)?),
     };
     match context.execute(Command::DecisionAppend(append))? {
-        Reply::Commons(CommonsReply::Decision(made)) => {
+        Reply::Blackboard(BlackboardReply::Decision(made)) => {
             Ok(json!({ "appended": true, "timestamp": utc(made.at), "title": title }))
         }
         other => Err(Error::unexpected(&other)),

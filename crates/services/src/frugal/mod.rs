@@ -6,8 +6,8 @@ pub mod conflicts;
 pub mod decisions;
 mod displaced;
 
+use althing_dialects::frugal::haid::called as shown;
 use althing_dialects::frugal::haid::{Haid, agent_named};
-use althing_dialects::frugal::planning::called as shown;
 use althing_engine::ErrorKind;
 use althing_engine::screen::{Screening, leaks, repeated};
 use althing_kernel::agent::OfAgent;

@@ -1,7 +1,7 @@
 //! What an agent is told at the moments its hooks allow: messages, news and where it stands, never more
 //! than a number of tokens, and each message once.
 
-use althing_dialects::frugal::planning::called;
+use althing_dialects::frugal::haid::called;
 use althing_dialects::frugal::tokens;
 use althing_dialects::memory::item::brief;
 use althing_kernel::agent::{Beat, Register};
@@ -18,7 +18,7 @@ use super::words::EDITED;
 use crate::context::ProjectContext;
 use crate::error::Error;
 use crate::mail::{self, Letter, LetterKind, Waiting, text_of};
-use crate::native::{self, Told as _, Work, in_hand};
+use crate::native::{self, Worded as _, Work, in_hand};
 use crate::project::label;
 
 /// The longest line about a record, in characters.
@@ -101,7 +101,7 @@ pub fn prompt(
 }
 
 /// Something that the agent should do before it ends, if there is anything: urgent messages, or a task in
-/// hand that it has not handed in.
+/// hand that it has not handed in. A workspace on a branch is judged and merged once its agent has ended.
 pub fn stop(context: &ProjectContext, cap: u64) -> Result<Told, Error> {
     let mut told = Told::within(cap);
     let waiting = mail::waiting(context)?;
@@ -114,6 +114,7 @@ pub fn stop(context: &ProjectContext, cap: u64) -> Result<Told, Error> {
         ));
     }
     let task = match in_hand(context)? {
+        Some(Work::Workspace(own)) if own.branch.is_some() => None,
         Some(Work::Workspace(own)) => Some(own.workspace.to_string()),
         Some(Work::Task { task, .. }) => Some(task.id.label()),
         None => None,

@@ -1,6 +1,6 @@
 //! Refusals in words that a model can act on.
 
-use althing_dialects::frugal::planning::called;
+use althing_dialects::frugal::haid::called;
 use althing_kernel::query::Collision;
 use althing_kernel::refusal::Details;
 use althing_kernel::{Principal, Refusal, Rule, Timestamp};
@@ -29,6 +29,7 @@ impl Refused {
 pub(super) fn reason(refusal: &Refusal, me: &Principal, now: Timestamp) -> String {
     let name = called(me);
     let text = match (&refusal.details, refusal.rule) {
+        // Any other rule that names collisions is told alike.
         (Details::Collisions(held), _) => collision(held, &name, now),
         (Details::Allowed(own), Rule::Authority) => {
             let own = if own.is_empty() { "nothing".to_owned() } else { own.join(", ") };
@@ -47,6 +48,7 @@ pub(super) fn reason(refusal: &Refusal, me: &Principal, now: Timestamp) -> Strin
              --as {name}`, or the tool `claim`.",
             refusal.message
         ),
+        // Any other rule has its own way out.
         _ => format!("{}. {}", refusal.message, refusal.rule.way_out()),
     };
     format!("{text} [{}]", refusal.rule)
@@ -62,7 +64,9 @@ pub(super) fn collision(held: &[Collision], me: &str, now: Timestamp) -> String 
         Some(holder @ Principal::Agent(_)) => {
             format!("ask for it: `althing send agent:{} 'TEXT' --as {me}`", called(holder))
         }
-        Some(holder) => format!("ask {}", called(holder)),
+        Some(holder @ (Principal::User(_) | Principal::System)) => {
+            format!("ask {}", called(holder))
+        }
         None => "ask its holder".to_owned(),
     };
     format!(

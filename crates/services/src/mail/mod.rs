@@ -7,7 +7,7 @@
 mod send;
 mod take;
 
-use althing_dialects::frugal::planning::called;
+use althing_dialects::frugal::haid::called;
 use althing_dialects::memory::item::brief;
 use althing_engine::Blobs;
 use althing_kernel::content::Blob;
@@ -195,7 +195,9 @@ pub(crate) fn workspaces(
     }
 }
 
-pub(crate) fn inbox(
+/// The inbox of a workspace: the letters that wait, or with `all` those taken before as well, and the
+/// signals and news beside them.
+pub fn inbox(
     context: &ProjectContext,
     workspace: WorkspaceId,
     all: bool,

@@ -1,6 +1,6 @@
 //! Sending: a message to an agent or a person, or an envelope to a workspace of the run.
 
-use althing_dialects::frugal::planning::called;
+use althing_dialects::frugal::haid::called;
 use althing_kernel::blackboard::Label;
 use althing_kernel::envelope::{PayloadArg, Priority, Send};
 use althing_kernel::query::{Answer, OfWorkspace, Query};

@@ -1,6 +1,6 @@
 //! The board: plans, claims, assignments, messages and agents at a glance.
 
-use althing_dialects::frugal::planning::called;
+use althing_dialects::frugal::haid::called;
 use althing_dialects::memory::item::{brief, edited_by};
 use althing_dialects::memory::moment::utc;
 use althing_kernel::records::{Kind, Record, RecordId};

@@ -3,7 +3,7 @@
 use althing_dialects::memory::item::is_called;
 
 use super::Verbs;
-use super::args::CallerArguments;
+use super::reading::CallerArguments;
 use crate::error::Error;
 
 impl Verbs<'_> {

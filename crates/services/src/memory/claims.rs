@@ -1,15 +1,16 @@
 //! Claims: the kernel's leases as this dialect shows them, including those of other doors.
 
-use althing_dialects::frugal::planning::called;
+use althing_dialects::frugal::haid::called;
 use althing_dialects::memory::entity;
 use althing_dialects::memory::input::{texts, ttl};
 use althing_dialects::memory::moment::utc;
 use althing_engine::trail_query::TrailQuery;
+use althing_kernel::event::{EventRoom, LeaseEvent};
 use althing_kernel::lease::{Lease, Open, Reuse, Surfaces, Ttl, split_scope};
 use althing_kernel::query;
 use althing_kernel::records::{Kind, RecordId, Status};
 use althing_kernel::text::Text;
-use althing_kernel::{EntryId, Event, LeaseId, Principal, State, Surface, Timestamp};
+use althing_kernel::{EntryId, LeaseId, Principal, State, Surface, Timestamp};
 use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
 
@@ -285,18 +286,19 @@ fn take(known: &mut BTreeMap<u64, Claim>, seq: u64, entry: &althing_kernel::Stam
             claim.ended_by = Some(seq);
         }
     };
-    match &entry.draft.event {
-        Event::LeaseReleased(body) => end(body.epoch, Status::Released, None),
-        Event::LeaseExpired(body) => end(body.epoch, Status::Expired, None),
-        Event::LeaseForced(body) => {
+    let EventRoom::Lease(event) = entry.draft.event.room() else { return };
+    match event {
+        LeaseEvent::LeaseReleased(body) => end(body.epoch, Status::Released, None),
+        LeaseEvent::LeaseExpired(body) => end(body.epoch, Status::Expired, None),
+        LeaseEvent::LeaseForced(body) => {
             end(body.epoch, Status::Released, Some(body.reason.to_string()));
         }
-        Event::LeaseRenewed(body) => {
+        LeaseEvent::LeaseRenewed(body) => {
             if let Some(claim) = known.get_mut(&body.epoch) {
                 (claim.expires_at, claim.updated_at) = (body.expires_at, entry.at);
             }
         }
-        Event::LeaseOpened(body) => {
+        LeaseEvent::LeaseOpened(body) => {
             let claim = Claim {
                 id: RecordId { kind: Kind::Claim, number: body.epoch },
                 status: Status::Open,
@@ -316,7 +318,6 @@ fn take(known: &mut BTreeMap<u64, Claim>, seq: u64, entry: &althing_kernel::Stam
             };
             known.insert(body.epoch, claim);
         }
-        _ => {}
     }
 }
 

@@ -1,6 +1,6 @@
 //! `context`: read-only views of the shared state.
 
-use althing_dialects::frugal::planning::called;
+use althing_dialects::frugal::haid::called;
 use althing_dialects::memory::PROTOCOL;
 use althing_dialects::memory::budget::{Budget, CHARS_DEFAULT};
 use althing_dialects::memory::input::ttl;
@@ -15,12 +15,12 @@ use althing_workshop::git::Git;
 use serde_json::{Map, Value, json};
 use std::collections::BTreeSet;
 
-use super::args::{Context, FORMS, Sight, ignored, within};
+use super::args::{Context, FORMS, Sight, within};
 use super::claims::{self, Claim};
 use super::ranking::{Wanted, density, path_of, stale};
 use super::session::Present;
 use super::trail::{entry_at, first_from, moment_of};
-use super::{Verb, Verbs, board};
+use super::{Verbs, board};
 use crate::error::Error;
 
 /// Default number of selected items.
@@ -35,7 +35,7 @@ const SESSIONS: [&str; 2] = ["ws_", "sess_"];
 const SCHEMA: &str = "althing.memory/1";
 
 impl Verbs<'_> {
-    pub(super) fn context(&self, args: &Context, given: &Value) -> Result<Value, Error> {
+    pub(super) fn context(&self, args: &Context, ignored: Option<&str>) -> Result<Value, Error> {
         let chars = args.chars_max.unwrap_or(CHARS_DEFAULT);
         let budget = Budget::new(chars, args.budget_tokens).map_err(Error::usage)?;
         let present = self.present()?;
@@ -46,7 +46,7 @@ impl Verbs<'_> {
             Sight::BoardSummary => board::summary(&present),
             Sight::Delta => delta(&present, args, &self.principal())?,
         };
-        if let Some(warning) = ignored(Verb::Context, given) {
+        if let Some(warning) = ignored {
             match answer.get_mut("warnings").and_then(Value::as_array_mut) {
                 Some(list) => list.push(warning.into()),
                 None => answer["warnings"] = json!([warning]),

@@ -4,24 +4,26 @@ use althing_dialects::memory::facade::Facade;
 use althing_dialects::memory::words::counted;
 use althing_kernel::blackboard::Label;
 use althing_kernel::records::create::Create;
+use althing_kernel::records::offer::colliding;
 use althing_kernel::records::record::Tags;
 use althing_kernel::records::transition::Move;
 use althing_kernel::records::view::{LaneReply, MemoryReply};
 use althing_kernel::records::vocabulary::{Action, CandidateType, LoopKind};
 use althing_kernel::records::{Effect, Fields, Kind, Record, RecordId, Status};
 use althing_kernel::text::Text;
-use althing_kernel::{AgentName, Command, State};
+use althing_kernel::{AgentName, Command, State, Timestamp};
 use althing_workshop::worktree::Worktree;
 use schemars::JsonSchema;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
+use std::collections::BTreeMap;
 
 use super::Verbs;
 use super::harvest::report;
 use super::lanes::{
-    Delivery, Key, Lane, Obstacle, collide, delivery, id_of, known_agent, others, record, shown,
-    surfaces,
+    Delivery, Key, Lane, delivery, id_of, known_agent, others, record, shown, surfaces,
 };
+use super::obstacles::{Obstacle, lane_collision, named};
 use super::session::Present;
 use crate::error::Error;
 
@@ -31,14 +33,20 @@ const IMPLICIT_MAX: usize = 3;
 const TARGETS_MAX: usize = 32;
 
 /// The purpose of a `coordinate` call.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-pub(super) enum Aim {
+pub enum Aim {
+    /// To offer work.
     Assign,
+    /// To ask a question.
     Consult,
+    /// To ask for a review.
     Review,
+    /// To move an assignment to another agent.
     Reroute,
+    /// To see how far all assignments are.
     Summarize,
+    /// To collect ideas in a loop.
     Ideate,
 }
 
@@ -55,43 +63,53 @@ impl Aim {
     }
 }
 
-#[derive(Clone, Debug, Deserialize, JsonSchema)]
-pub(super) struct Coordinate {
-    pub(super) intent: Aim,
+/// Arguments of `coordinate`.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+pub struct Coordinate {
+    /// The purpose.
+    #[schemars(description = "")]
+    pub intent: Aim,
     /// The task.
     #[serde(default)]
-    pub(super) task: String,
+    pub task: String,
+    /// The agents, by name.
     #[serde(rename = "targetAgents", alias = "target_agents", default)]
-    #[schemars(with = "Option<Vec<String>>")]
-    pub(super) targets: Vec<String>,
+    #[schemars(with = "Option<Vec<String>>", description = "")]
+    pub targets: Vec<String>,
     /// Paths or globs with commas between.
-    pub(super) scope: Option<String>,
+    pub scope: Option<String>,
     /// assign: a scope per agent, instead of scope for all.
     #[serde(default)]
-    #[schemars(with = "Option<std::collections::BTreeMap<String, String>>")]
-    pub(super) scopes: std::collections::BTreeMap<String, String>,
+    #[schemars(with = "Option<BTreeMap<String, String>>")]
+    pub scopes: BTreeMap<String, String>,
+    /// The plan it belongs to.
+    #[schemars(description = "")]
     #[serde(rename = "planId", alias = "plan_id")]
-    pub(super) plan: Option<String>,
+    pub plan: Option<String>,
     /// reroute: which assignment.
     #[serde(rename = "assignmentId", alias = "assignment_id")]
-    pub(super) assignment: Option<String>,
+    pub assignment: Option<String>,
     /// The linked git worktree to work in.
-    pub(super) worktree: Option<String>,
-    pub(super) lane: Option<String>,
+    pub worktree: Option<String>,
+    /// The name of the lane.
+    #[schemars(description = "")]
+    pub lane: Option<String>,
+    /// The message thread.
+    #[schemars(description = "")]
     #[serde(rename = "threadId", alias = "thread_id")]
-    pub(super) thread: Option<String>,
+    pub thread: Option<String>,
     /// review: also open a loop.
     #[serde(default)]
-    pub(super) open_loop: bool,
+    pub open_loop: bool,
     /// Offer it although files of the scope are not committed.
     #[serde(default, deserialize_with = "switch")]
     #[schemars(with = "Option<bool>")]
-    pub(super) allow_dirty: bool,
+    pub allow_dirty: bool,
     /// Work from this commit, whatever is not committed.
     #[serde(rename = "ref")]
-    pub(super) reference: Option<String>,
+    pub reference: Option<String>,
     /// Makes retries safe.
-    pub(super) client_request_id: Option<String>,
+    pub client_request_id: Option<String>,
 }
 
 impl Coordinate {
@@ -102,7 +120,7 @@ impl Coordinate {
             task: String::new(),
             targets: Vec::new(),
             scope: None,
-            scopes: std::collections::BTreeMap::new(),
+            scopes: BTreeMap::new(),
             plan: None,
             assignment: None,
             worktree: None,
@@ -133,22 +151,21 @@ struct Targets {
 }
 
 impl Verbs<'_> {
-    pub(super) fn coordinate(&self, args: &Coordinate, given: &Value) -> Result<Value, Error> {
+    pub(super) fn coordinate(&self, args: &Coordinate, key: &Key) -> Result<Value, Error> {
         if args.task.trim().is_empty() && !matches!(args.intent, Aim::Reroute | Aim::Summarize) {
             return Err(Error::usage("bclaw_coordinate requires 'task'"));
         }
-        let key = Key::new(args.client_request_id.as_deref(), given);
         if !matches!(args.intent, Aim::Assign | Aim::Summarize) {
             let Present { state, now, .. } = self.present()?;
             key.check_same(&state, &self.principal(), now)?;
         }
         match args.intent {
-            Aim::Assign => self.assign(args, &key),
-            Aim::Consult => self.consult(args, &key),
-            Aim::Review => self.review(args, &key),
-            Aim::Reroute => self.reroute(args, &key),
+            Aim::Assign => self.assign(args, key),
+            Aim::Consult => self.consult(args, key),
+            Aim::Review => self.review(args, key),
+            Aim::Reroute => self.reroute(args, key),
             Aim::Summarize => self.summarize(args),
-            Aim::Ideate => self.ideate(args, &key),
+            Aim::Ideate => self.ideate(args, key),
         }
     }
 
@@ -196,15 +213,7 @@ impl Verbs<'_> {
             self.repeated(&before, targets.agents.iter())?
         } else {
             let lanes = self.lanes(state, args, &targets.agents)?;
-            let colliding = collide(&lanes);
-            if !colliding.is_empty() {
-                let named: Vec<String> = colliding.iter().map(ToString::to_string).collect();
-                let message =
-                    format!("these lanes would collide: {}; nothing was offered", named.join("; "));
-                let details = json!({ "collisions": colliding });
-                let error = Error::collision(message).with(details).with_code("lanes_collide");
-                return Err(self.on_record("memory.offer", error));
-            }
+            self.check_apart(&lanes, key, present.now)?;
             self.check_clean(args, &lanes)?;
             self.offer(&lanes, key)?
         };
@@ -220,6 +229,20 @@ impl Verbs<'_> {
             "to see how far they are",
         );
         Ok(facade.answer())
+    }
+
+    /// Refuses lanes that overlap each other. Nothing of such a request is offered.
+    fn check_apart(&self, lanes: &[Lane], key: &Key, now: Timestamp) -> Result<(), Error> {
+        let wanted: Result<Vec<_>, Error> =
+            lanes.iter().map(|lane| lane.wanted(key, now)).collect();
+        let met = colliding(&wanted?);
+        if met.is_empty() {
+            return Ok(());
+        }
+        let message = format!("these lanes would collide: {}; nothing was offered", named(&met));
+        let details = json!({ "collisions": met.iter().map(lane_collision).collect::<Value>() });
+        let error = Error::collision(message).with(details).with_code("lanes_collide");
+        Err(self.on_record("memory.offer", error))
     }
 
     fn lanes(
@@ -488,7 +511,7 @@ impl Verbs<'_> {
         const SHOWN_MAX: usize = 20;
         let Present { state, now, .. } = self.present()?;
         let plan = args.plan.as_deref().map(|text| id_of(Kind::Plan, text)).transpose()?;
-        let mut counts = std::collections::BTreeMap::<&str, usize>::new();
+        let mut counts = BTreeMap::<&str, usize>::new();
         let (mut open, mut overdue) = (Vec::new(), 0);
         let all = state.memory().newest(Kind::Assignment, None);
         for own in all.filter(|own| plan.is_none() || own.fields.plan_id == plan) {

@@ -5,16 +5,15 @@ use althing_kernel::records::field::Item;
 use althing_kernel::records::{Kind, Record, RecordId, Status};
 use althing_kernel::{AgentName, State, task};
 use schemars::JsonSchema;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::Verbs;
 use super::args::within;
 use super::coordinate::{Aim, Coordinate, report_deliveries};
-use super::lanes::{
-    Delivery, Key, Lane, Obstacle, collide, known_agent, others, record, shown, surfaces, taken,
-};
+use super::lanes::{Delivery, Key, Lane, known_agent, others, record, shown, surfaces};
+use super::obstacles::{Forecast, Obstacle};
 use super::session::Present;
 use crate::error::Error;
 
@@ -25,48 +24,62 @@ const CAPACITY: usize = 1;
 const OFFERED_MAX: usize = 1_000;
 
 /// The purpose of a `dispatch` call.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-pub(super) enum Intent {
+pub enum DispatchIntent {
+    /// To see which plans are ready.
     Analysis,
+    /// To offer them.
     #[default]
     Execute,
+    /// To ask for a review of a handoff.
     Review,
 }
 
-#[derive(Clone, Debug, Deserialize, JsonSchema)]
-pub(super) struct Dispatch {
+/// Arguments of `dispatch`.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+pub struct Dispatch {
     /// Default: execute.
     #[serde(default)]
-    #[schemars(with = "Option<Intent>")]
-    pub(super) intent: Intent,
+    #[schemars(with = "DispatchIntent")]
+    pub intent: DispatchIntent,
     /// Default: the active sequence that changed last.
     #[serde(rename = "sequenceId", alias = "sequence_id")]
-    pub(super) sequence: Option<String>,
+    pub sequence: Option<String>,
     /// Who may get work. Default: all other agents.
     #[serde(default)]
     #[schemars(with = "Option<Vec<String>>")]
-    pub(super) agents: Vec<String>,
+    pub agents: Vec<String>,
     /// Only these lanes.
     #[serde(default)]
     #[schemars(with = "Option<Vec<String>>")]
-    pub(super) lanes: Vec<String>,
+    pub lanes: Vec<String>,
+    /// The most assignments to make.
+    #[schemars(description = "")]
     #[serde(rename = "maxAssignments")]
-    pub(super) assignments_max: Option<usize>,
+    pub assignments_max: Option<usize>,
     /// How many assignments an agent has at once (default 1).
-    pub(super) capacity: Option<usize>,
+    pub capacity: Option<usize>,
     /// Say what would be done and do nothing.
     #[serde(rename = "dryRun", alias = "dry_run", default)]
-    pub(super) dry_run: bool,
+    pub dry_run: bool,
+    /// Offer it although files of the scope are not committed.
+    #[schemars(description = "")]
     #[serde(default)]
-    pub(super) allow_dirty: bool,
+    pub allow_dirty: bool,
     /// review: the handoff, and the reviewer.
     #[serde(rename = "handoffId", alias = "handoff_id")]
-    pub(super) handoff: Option<String>,
-    pub(super) reviewer: Option<String>,
+    pub handoff: Option<String>,
+    /// review: the reviewer.
+    #[schemars(description = "")]
+    pub reviewer: Option<String>,
+    /// review: also open a loop.
+    #[schemars(description = "")]
     #[serde(rename = "openLoop", alias = "open_loop", default)]
-    pub(super) open_loop: bool,
-    pub(super) client_request_id: Option<String>,
+    pub open_loop: bool,
+    /// The idempotency key.
+    #[schemars(description = "")]
+    pub client_request_id: Option<String>,
 }
 
 /// The standing of a plan in the sequence.
@@ -113,7 +126,7 @@ fn judged<'s>(state: &'s State, sequence: &'s Record) -> Vec<Judged<'s>> {
     let unmet = |list: &[RecordId]| -> Vec<RecordId> {
         list.iter().filter(|id| !state.is_met(**id)).copied().collect()
     };
-    let at_work = at_work(state);
+    let is_at_work = |plan: RecordId| state.memory().at_work_on(plan).next().is_some();
     let finished = finished(state, sequence);
     let mut items: Vec<&Item> = sequence.fields.items.iter().collect();
     items.sort_by_key(|item| item.rank);
@@ -128,7 +141,7 @@ fn judged<'s>(state: &'s State, sequence: &'s Record) -> Vec<Judged<'s>> {
         let (standing, why) = match status {
             Status::Done => (Standing::Done, "done"),
             Status::Cancelled => (Standing::Done, "cancelled"),
-            _ if at_work.contains(&plan.id) => (Standing::Active, "somebody is at work on it"),
+            _ if is_at_work(plan.id) => (Standing::Active, "somebody is at work on it"),
             Status::InProgress => (Standing::Active, "in progress"),
             Status::Blocked => (Standing::Blocked, "the plan is blocked"),
             _ if finished.contains(&plan.id) => {
@@ -147,12 +160,6 @@ fn judged<'s>(state: &'s State, sequence: &'s Record) -> Vec<Judged<'s>> {
     items.into_iter().filter_map(judge).collect()
 }
 
-/// The plans that somebody has an open assignment for.
-fn at_work(state: &State) -> BTreeSet<RecordId> {
-    let open = state.memory().newest(Kind::Assignment, Some(true)).filter(|own| is_open(own));
-    open.filter_map(|own| own.fields.plan_id).collect()
-}
-
 /// The plans of a sequence whose last assignment was completed.
 fn finished(state: &State, sequence: &Record) -> BTreeSet<RecordId> {
     let mut open: BTreeSet<RecordId> = sequence.fields.items.iter().map(|item| item.plan).collect();
@@ -169,29 +176,25 @@ fn finished(state: &State, sequence: &Record) -> BTreeSet<RecordId> {
     finished
 }
 
-fn is_open(own: &Record) -> bool {
-    use Status::{Accepted, Blocked, Created, Offered, Retrying, Started};
-    [Created, Offered, Accepted, Started, Blocked, Retrying].contains(&own.status)
-}
-
 impl Verbs<'_> {
-    pub(super) fn dispatch(&self, args: &Dispatch, given: &Value) -> Result<Value, Error> {
+    pub(super) fn dispatch(&self, args: &Dispatch) -> Result<Value, Error> {
         within("maxAssignments", args.assignments_max, OFFERED_MAX)?;
         within("capacity", args.capacity, OFFERED_MAX)?;
-        let key = Key::new(args.client_request_id.as_deref(), given);
-        if args.intent == Intent::Review {
-            return self.dispatch_review(args, given);
+        let key = Key::new(args.client_request_id.as_deref(), args)?;
+        if args.intent == DispatchIntent::Review {
+            return self.dispatch_review(args, &key);
         }
-        let Present { state, now, .. } = self.present()?;
-        let sequence = sequence(&state, args)?;
-        let judged = judged(&state, sequence);
+        let present = self.present()?;
+        let state = &present.state;
+        let sequence = sequence(state, args)?;
+        let judged = judged(state, sequence);
         let wanted = |own: &&Judged<'_>| {
             let lane = own.item.lane.as_ref().map(ToString::to_string);
             args.lanes.is_empty() || lane.is_some_and(|lane| args.lanes.contains(&lane))
         };
         let mut facade = Facade::new(match args.intent {
-            Intent::Analysis => "analysis",
-            Intent::Execute | Intent::Review => "execute",
+            DispatchIntent::Analysis => "analysis",
+            DispatchIntent::Execute | DispatchIntent::Review => "execute",
         });
         facade.result("sequence_id", sequence.id.to_string());
         for (name, standing) in [
@@ -203,14 +206,14 @@ impl Verbs<'_> {
             let of = judged.iter().filter(wanted).filter(|own| own.standing == standing);
             facade.result(name, of.map(Judged::shown).collect::<Vec<_>>());
         }
-        let mut free = self.free(&state, args, &mut facade)?;
+        let mut free = self.free(state, args, &mut facade)?;
         facade.result(
             "capacity",
             free.iter()
                 .map(|(name, left)| json!({ "agent": shown(name), "free": left }))
                 .collect::<Vec<_>>(),
         );
-        if args.intent == Intent::Analysis {
+        if args.intent == DispatchIntent::Analysis {
             return Ok(facade.answer());
         }
         if let Some(before) = self.offered_before(&key)? {
@@ -223,39 +226,52 @@ impl Verbs<'_> {
         let mut ready: Vec<&Judged<'_>> =
             judged.iter().filter(wanted).filter(|own| own.standing == Standing::Ready).collect();
         ready.sort_by_key(|own| (!own.soft.is_empty(), own.item.rank));
-        let me = self.principal();
-        let (mut lanes, mut skipped): (Vec<Lane>, Vec<Value>) = (Vec::new(), Vec::new());
+        let (lanes, skipped) = self.chosen(&present, args, &ready, &mut free, &key)?;
+        let is_any_ready = !(lanes.is_empty() && skipped.is_empty());
+        if is_any_ready && lanes.is_empty() && !free.values().any(|left| *left > 0) {
+            facade.warn("nobody_free", nobody_free(&free));
+        }
+        self.give_out(args, facade, &lanes, skipped, &key)
+    }
+
+    /// The lanes to offer for ready plans, and the plans that get none, each with the reason.
+    fn chosen(
+        &self,
+        present: &Present,
+        args: &Dispatch,
+        ready: &[&Judged<'_>],
+        free: &mut BTreeMap<AgentName, usize>,
+        key: &Key,
+    ) -> Result<(Vec<Lane>, Vec<Value>), Error> {
+        let (mut lanes, mut wanted, mut skipped) = (Vec::new(), Vec::new(), Vec::new());
         for own in ready {
             let skip = |why: &str, data: Value| json!({ "plan_id": own.plan.id, "reason": why, "data": data });
             if args.assignments_max.is_some_and(|max| lanes.len() >= max) {
                 skipped.push(skip("'maxAssignments' is reached", Value::Null));
                 continue;
             }
-            let Some(agent) = choose(own.plan, &mut free) else {
+            let Some(agent) = choose(own.plan, free) else {
                 skipped.push(skip(&no_room(own.plan), Value::Null));
                 continue;
             };
             let lane = lane_of(own, agent.clone())?;
-            let mut all = lanes.clone();
-            all.push(lane.clone());
-            let colliding = collide(&all);
-            let held = taken(&state, now, &me, &lane);
-            if colliding.is_empty() && held.is_none() {
-                lanes.push(lane);
-                continue;
+            let asked = lane.wanted(key, present.now)?;
+            match self.forecast(present, &wanted, &asked)? {
+                Forecast::LeftOut(obstacle) => {
+                    // The agent is free for another plan again.
+                    *free.entry(agent).or_default() += 1;
+                    let among_lanes = obstacle.code == "lanes_collide";
+                    let data = if among_lanes { obstacle.data } else { obstacle.shown() };
+                    skipped.push(skip(obstacle.code, data));
+                    continue;
+                }
+                Forecast::Refused(refusal) if args.dry_run => return Err(refusal.into()),
+                Forecast::Free | Forecast::Refused(_) => {}
             }
-            // The agent is free for another plan again.
-            *free.entry(agent).or_default() += 1;
-            match held {
-                Some(held) => skipped.push(skip("scope_already_claimed", held.shown())),
-                None => skipped.push(skip("lanes_collide", json!(colliding))),
-            }
+            lanes.push(lane);
+            wanted.push(asked);
         }
-        let is_any_ready = !(lanes.is_empty() && skipped.is_empty());
-        if is_any_ready && lanes.is_empty() && !free.values().any(|left| *left > 0) {
-            facade.warn("nobody_free", nobody_free(&free));
-        }
-        self.give_out(args, facade, &lanes, skipped, &key)
+        Ok((lanes, skipped))
     }
 
     /// The number of assignments each agent can still take.
@@ -282,7 +298,8 @@ impl Verbs<'_> {
         let capacity = args.capacity.unwrap_or(CAPACITY);
         let mut free: BTreeMap<AgentName, usize> =
             agents.into_iter().map(|name| (name, capacity)).collect();
-        for own in state.memory().newest(Kind::Assignment, Some(true)).filter(|own| is_open(own)) {
+        let live = state.memory().newest(Kind::Assignment, Some(true));
+        for own in live.filter(|own| own.is_open_work()) {
             if let Some(left) = own.agent().and_then(|name| free.get_mut(name)) {
                 *left = left.saturating_sub(1);
             }
@@ -326,7 +343,7 @@ impl Verbs<'_> {
     }
 
     /// Asks an agent to review a handoff.
-    fn dispatch_review(&self, args: &Dispatch, given: &Value) -> Result<Value, Error> {
+    fn dispatch_review(&self, args: &Dispatch, key: &Key) -> Result<Value, Error> {
         let Present { state, .. } = self.present()?;
         let handoff = args.handoff.as_deref();
         let handoff = handoff.ok_or_else(|| Error::usage("review requires 'handoffId'"))?;
@@ -346,7 +363,7 @@ impl Verbs<'_> {
             client_request_id: args.client_request_id.clone(),
             ..Coordinate::plain(Aim::Review, true)
         };
-        self.coordinate(&review, given)
+        self.coordinate(&review, key)
     }
 }
 

@@ -21,7 +21,7 @@ use althing_kernel::text::Text;
 use althing_kernel::{Command, Rule, State};
 use althing_workshop::worktree::{Report, Worktree};
 use schemars::JsonSchema;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::lanes::{record, shown, surfaces};
@@ -38,17 +38,18 @@ const NOTED: &str = "lane_result";
 /// The type of the artifact that marks a result as integrated.
 const INTEGRATED: &str = "lane_result_integrated";
 
-#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
-pub(super) struct Harvest {
+/// Arguments of `harvest`.
+#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
+pub struct Harvest {
     /// Only this assignment.
     #[serde(rename = "assignmentId", alias = "assignment_id")]
-    pub(super) assignment: Option<String>,
+    pub assignment: Option<String>,
     /// Commit the work, and have the assignment, its claim and its plan follow.
     #[serde(default)]
-    pub(super) integrate: bool,
+    pub integrate: bool,
     /// Commit files outside of the lane's scope as well (its dispatcher, or a person who may).
     #[serde(rename = "allowOutside", alias = "allow_outside", default)]
-    pub(super) allow_outside: bool,
+    pub allow_outside: bool,
 }
 
 /// The reason why an assignment is skipped.
@@ -77,6 +78,7 @@ impl From<Error> for Skip {
         let code = match error.rule() {
             Rule::RecordOwner => "not_yours",
             Rule::LaneScope => "outside_scope",
+            // Any other rule has no name of its own in this dialect.
             _ => kind(&error),
         };
         failure(code, error.message())

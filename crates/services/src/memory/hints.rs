@@ -1,7 +1,7 @@
 //! Hints: the next step after a failure. This module chooses the hint; each door words it as a
 //! command that can be typed there.
 
-use althing_dialects::frugal::planning::called;
+use althing_dialects::frugal::haid::called;
 use althing_dialects::memory::moment::utc;
 use althing_dialects::memory::words::{first_id, from_now, with_haids};
 use althing_kernel::records::{Kind, RecordId};
@@ -44,28 +44,39 @@ pub enum Hint {
 
 /// Chooses a hint for a failed verb, if there is a better one than the rule's.
 pub fn hint_for(verb: Verb, error: &Error) -> Option<Hint> {
-    match (error.kind(), error.rule()) {
-        _ if error.code() == Some("agent_validation_failed") => Some(Hint::Agents),
-        (ErrorKind::Usage, _) => Some(Hint::Usage(verb)),
-        (ErrorKind::NotFound, _) if error.allowed().is_some() => {
+    if error.code() == Some("agent_validation_failed") {
+        return Some(Hint::Agents);
+    }
+    match error.kind() {
+        ErrorKind::Usage => Some(Hint::Usage(verb)),
+        ErrorKind::NotFound if error.allowed().is_some() => {
             first_id(error.message()).map(Hint::Show)
         }
-        (ErrorKind::NotFound, Rule::NotFound | Rule::RecordKnown) => missing(error).map(Hint::Look),
-        (ErrorKind::Collision, _) if error.code() == Some("lanes_collide") => Some(Hint::Apart),
-        (ErrorKind::Collision, _) => Some(Hint::Wait),
-        (_, Rule::RecordVersion) => first_id(error.message()).map(Hint::Read),
-        (_, Rule::RecordStep | Rule::RecordOver | Rule::LeaseLive) => {
+        ErrorKind::NotFound if matches!(error.rule(), Rule::NotFound | Rule::RecordKnown) => {
+            missing(error).map(Hint::Look)
+        }
+        ErrorKind::Collision if error.code() == Some("lanes_collide") => Some(Hint::Apart),
+        ErrorKind::Collision => Some(Hint::Wait),
+        _ => hint_of_rule(verb, error),
+    }
+}
+
+fn hint_of_rule(verb: Verb, error: &Error) -> Option<Hint> {
+    match error.rule() {
+        Rule::RecordVersion => first_id(error.message()).map(Hint::Read),
+        Rule::RecordStep | Rule::RecordOver | Rule::LeaseLive => {
             Some(Hint::Step(error.allowed()?.to_vec()))
         }
-        (_, Rule::LaneCommitted) => Some(Hint::Commit),
-        (_, Rule::RecordOwner) => {
+        Rule::LaneCommitted => Some(Hint::Commit),
+        Rule::RecordOwner => {
             let id = first_id(error.message())?;
             Some(Hint::Ask(id, error.owner().map(str::to_owned)))
         }
-        (_, Rule::SessionOwned) => Some(Hint::Session),
-        (_, Rule::RecordField) if matches!(verb, Verb::Create | Verb::Update) => Some(Hint::Fields),
-        (_, Rule::RecordField) => Some(Hint::Usage(verb)),
-        (_, Rule::RecordLinks) => Some(Hint::Refer),
+        Rule::SessionOwned => Some(Hint::Session),
+        Rule::RecordField if matches!(verb, Verb::Create | Verb::Update) => Some(Hint::Fields),
+        Rule::RecordField => Some(Hint::Usage(verb)),
+        Rule::RecordLinks => Some(Hint::Refer),
+        // Any other rule has a hint that fits every verb.
         _ => None,
     }
 }

@@ -8,15 +8,15 @@ use althing_kernel::records::create::Create;
 use althing_kernel::records::update::Update;
 use althing_kernel::records::{Fields, Kind, Record, RecordId};
 use althing_kernel::text::Text;
-use serde_json::{Value, json};
+use serde_json::json;
 
+use super::answers::{Removed, Stored};
 use super::find::record;
-use super::write::created;
 use super::{Verb, Verbs, args};
 use crate::error::Error;
 
 impl Verbs<'_> {
-    pub(super) fn create_keyed(&self, args: &args::Create) -> Result<Value, Error> {
+    pub(super) fn create_keyed(&self, args: &args::Create) -> Result<Stored, Error> {
         let made = data::creation(args.entity, &args.data).map_err(Error::usage)?;
         self.check_author(made.author.as_deref())?;
         let Create { fields, kind, provenance, tags, text, .. } = made.command;
@@ -27,16 +27,16 @@ impl Verbs<'_> {
         }
         let key = key_of(kind, &fields)?;
         let present = self.present()?;
-        let same = |own: &&Record| own.text == text && fields.is_said_by(&own.fields);
+        let same = |own: &&Record| own.text == text && fields.is_part_of(&own.fields);
         let known = present.state.memory().with_key(kind, key.as_str()).map(AsRef::as_ref);
         // A request that is repeated changes nothing.
         if let (Some(own), Some(_)) = (known.filter(same), &args.request_id) {
-            return Ok(created(own));
+            return Ok(Stored::of(own));
         }
         self.write_keyed(kind, &key, text.as_str(), &fields)
     }
 
-    pub(super) fn update_keyed(&self, id: RecordId, args: &args::Update) -> Result<Value, Error> {
+    pub(super) fn update_keyed(&self, id: RecordId, args: &args::Update) -> Result<Stored, Error> {
         let kind = id.kind;
         if args.expected_version.is_some() {
             let message = format!("the last write of {} {kind} wins", kind.article());
@@ -52,12 +52,10 @@ impl Verbs<'_> {
         let key = key_of(kind, &own.fields)?;
         let changed = own.fields.with(&clear, &fields);
         let text = text.as_ref().unwrap_or(&own.text).as_str().to_owned();
-        let mut answer = self.write_keyed(kind, &key, &text, &changed)?;
-        answer["entity"] = json!(kind);
-        Ok(answer)
+        self.write_keyed(kind, &key, &text, &changed)
     }
 
-    pub(super) fn remove_keyed(&self, id: RecordId) -> Result<Value, Error> {
+    pub(super) fn remove_keyed(&self, id: RecordId) -> Result<Removed, Error> {
         let kind = id.kind;
         let present = self.present()?;
         let key = key_of(kind, &record(&present, id)?.fields)?;
@@ -66,8 +64,7 @@ impl Verbs<'_> {
             return Err(Error::usage(format!("{message}; give it another text with bclaw_update")));
         }
         self.context.execute(Command::FactDelete(fact::Delete { key }))?;
-        let (id, side_effects) = (id.to_string(), json!([]));
-        Ok(json!({ "entity": kind, "id": id, "archived": true, "side_effects": side_effects }))
+        Ok(Removed::archived(id, Vec::new()))
     }
 
     /// Writes one with the command of its kind, and describes its record.
@@ -77,16 +74,14 @@ impl Verbs<'_> {
         key: &Label,
         text: &str,
         fields: &Fields,
-    ) -> Result<Value, Error> {
+    ) -> Result<Stored, Error> {
         self.context.execute(command(kind, key, text, fields)?)?;
         let present = self.present()?;
         let made = present.state.memory().with_key(kind, key.as_str());
         let made = made.ok_or_else(|| Error::defect("a written record is missing"))?;
-        let mut answer = created(made);
-        let next = json!({ "entity": kind, "id": made.id });
-        answer["next_actions"] =
-            json!([{ "tool": Verb::Get.tool(), "args": next, "when": "to see all of it" }]);
-        Ok(answer)
+        let get = json!({ "entity": kind, "id": made.id });
+        let next = json!({ "tool": Verb::Get.tool(), "args": get, "when": "to see all of it" });
+        Ok(Stored { next_actions: vec![next], ..Stored::of(made) })
     }
 }
 
@@ -103,7 +98,7 @@ fn command(kind: Kind, key: &Label, text: &str, fields: &Fields) -> Result<Comma
     Ok(match kind {
         Kind::Fact => Command::FactSet(fact::Set { key: key.clone(), value: short(text)? }),
         Kind::Symbol => Command::SymbolSet(symbol::Set { id: key.clone(), value: short(text)? }),
-        _ => Command::CapsuleWrite(capsule::Write {
+        Kind::Capsule => Command::CapsuleWrite(capsule::Write {
             decision: fields.decision.clone(),
             depends: fields.depends.to_vec(),
             gotcha: fields.gotcha.clone(),
@@ -112,5 +107,16 @@ fn command(kind: Kind, key: &Label, text: &str, fields: &Fields) -> Result<Comma
             what: short(text)?,
             place: fields.place.clone(),
         }),
+        Kind::Constraint
+        | Kind::Decision
+        | Kind::Trap
+        | Kind::Plan
+        | Kind::Claim
+        | Kind::Handoff
+        | Kind::Candidate
+        | Kind::Assignment
+        | Kind::Message
+        | Kind::Sequence
+        | Kind::Loop => return Err(Error::defect(format!("{} {kind} has no key", kind.article()))),
     })
 }

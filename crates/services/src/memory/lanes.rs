@@ -1,35 +1,33 @@
 //! Lanes: work offered to an agent, with a claim on its scope.
 //!
-//! Collisions between lanes, and with existing leases, are found before anything is offered. An
-//! offer is a lease of the dispatcher, an assignment and a message, which refer to each other. All
-//! lanes of a request are offered with one command, so either all of them exist or none. When the
-//! agent accepts, the kernel transfers the lease to it.
+//! An offer is a lease of the dispatcher, an assignment and a message, which refer to each other. The
+//! kernel says beforehand which lanes it would refuse; the others are offered with one command, so
+//! either all of them exist or none. When the agent accepts, the kernel transfers the lease to it.
 
-use althing_dialects::frugal::planning::called;
+use althing_dialects::frugal::haid::called;
 use althing_dialects::memory::entity;
 use althing_engine::screen::repeated;
 use althing_kernel::agent::Agent;
 use althing_kernel::blackboard::Label;
 use althing_kernel::content::Blob;
 use althing_kernel::idempotency::digest;
-use althing_kernel::lease::{Lease, Surfaces, Ttl};
-use althing_kernel::query::overlapping;
+use althing_kernel::lease::{Surfaces, Ttl};
 use althing_kernel::records::field::Few;
 use althing_kernel::records::offer::{self, Offer};
 use althing_kernel::records::view::{LaneReply, MemoryReply, OfferedReply};
 use althing_kernel::records::{Fields, Kind, Record, RecordId};
-use althing_kernel::surfaces::Surface;
 use althing_kernel::{AgentName, Command, Principal, Rule, State, Timestamp};
 use serde::Serialize;
 use serde_json::{Value, json};
-use std::fmt;
 
 use super::Verbs;
 use super::args::{label, text};
 use super::claims;
 use super::hints::unknown;
+use super::obstacles::{Forecast, Obstacle};
+use super::request::stated;
 use super::session::Present;
-use crate::error::{Error, Held};
+use crate::error::Error;
 use crate::frugal;
 use crate::project::UNNAMED;
 
@@ -53,30 +51,27 @@ pub(super) struct Lane {
     pub(super) thread: Option<String>,
 }
 
-/// The reason why a lane is not offered.
-#[derive(Clone, Debug)]
-pub(super) struct Obstacle {
-    pub(super) agent: String,
-    pub(super) code: &'static str,
-    pub(super) message: String,
-    pub(super) data: Value,
-    /// The surface in the way, if somebody holds it.
-    pub(super) held: Option<Box<Held>>,
-}
-
-impl Obstacle {
-    pub(super) fn shown(&self) -> Value {
-        let Obstacle { agent, code, message, data, held: _ } = self;
-        json!({ "agent": agent, "code": code, "reason": message, "data": data })
-    }
-
-    /// The error to return if nothing was offered.
-    pub(super) fn error(&self, message: String) -> Error {
-        match self.code {
-            "scope_already_claimed" => Error::collision(message),
-            "plan_already_assigned" | "plan_is_over" => Error::refused(Rule::PlanTaken, message),
-            _ => Error::not_found(message),
-        }
+impl Lane {
+    /// The lane in the kernel's arguments.
+    pub(super) fn wanted(&self, key: &Key, now: Timestamp) -> Result<offer::Lane, Error> {
+        let worktree = self.worktree.as_deref();
+        let fields = Fields {
+            agent: Some(self.agent.clone()),
+            nonce: Some(label("nonce", &key.nonce(self, now))?),
+            scope: self.scope.as_deref().map(|scope| text("scope", scope)).transpose()?,
+            plan_id: self.plan,
+            lane: self.name.as_deref().map(|name| label("lane", name)).transpose()?,
+            worktree_path: worktree.map(|path| text("worktree", path)).transpose()?,
+            ..Fields::default()
+        };
+        let ttl = Ttl::new(CLAIM_SECS.into()).map_err(|error| Error::defect(error.to_string()))?;
+        Ok(offer::Lane {
+            fields,
+            surfaces: self.surfaces.clone(),
+            text: text("task", &self.task)?,
+            thread: self.thread.as_deref().map(|own| label("threadId", own)).transpose()?,
+            ttl_s: Some(ttl),
+        })
     }
 }
 
@@ -87,10 +82,10 @@ pub(super) struct Key {
 }
 
 impl Key {
-    pub(super) fn new(id: Option<&str>, given: &Value) -> Self {
+    pub(super) fn new(id: Option<&str>, args: &impl Serialize) -> Result<Self, Error> {
         // Some hosts send an empty string for no id.
         let id = id.map(str::trim).filter(|id| !id.is_empty());
-        Key { id: id.map(str::to_owned), body: given.to_string() }
+        Ok(Key { id: id.map(str::to_owned), body: stated(args)?.to_string() })
     }
 
     /// The prefix of the ids of this request's commands.
@@ -262,39 +257,6 @@ pub(super) fn shown(agent: &AgentName) -> String {
     called(&Principal::Agent(agent.clone()))
 }
 
-/// Two lanes of one request whose scopes overlap.
-#[derive(Clone, Debug, Serialize)]
-pub(super) struct LaneCollision {
-    lanes: [String; 2],
-    scopes: [Surface; 2],
-    common_path: Option<String>,
-}
-
-impl fmt::Display for LaneCollision {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let ([one, other], [a, b]) = (&self.lanes, &self.scopes);
-        write!(f, "{a} of {one} meets {b} of {other}")
-    }
-}
-
-/// Finds the lanes of one request whose scopes overlap.
-pub(super) fn collide(lanes: &[Lane]) -> Vec<LaneCollision> {
-    let mut found = Vec::new();
-    for (at, one) in lanes.iter().enumerate() {
-        for other in lanes[at + 1..].iter().filter(|other| other.agent != one.agent) {
-            let (Some(a), Some(b)) = (&one.surfaces, &other.surfaces) else { continue };
-            if let Some((own, theirs)) = meeting(a, b) {
-                found.push(LaneCollision {
-                    lanes: [shown(&one.agent), shown(&other.agent)],
-                    scopes: [own.clone(), theirs.clone()],
-                    common_path: own.common_path(theirs),
-                });
-            }
-        }
-    }
-    found
-}
-
 /// Agents to choose from if none is named: not revoked, not the caller, and not an unnamed host.
 pub(super) fn others<'s>(
     state: &'s State,
@@ -309,109 +271,6 @@ pub(super) fn others<'s>(
 /// Whether an agent is an unnamed host, which never looks for work.
 fn is_nobody(name: &AgentName) -> bool {
     name.as_str().rsplit(['+', '/']).next() == Some(UNNAMED)
-}
-
-fn meeting<'a>(one: &'a Surfaces, other: &'a Surfaces) -> Option<(&'a Surface, &'a Surface)> {
-    let with = |own: &'a Surface| {
-        other.as_slice().iter().find(|theirs| own.meets(theirs)).map(|theirs| (own, theirs))
-    };
-    one.as_slice().iter().find_map(with)
-}
-
-/// The agent a lease is promised to: that of the offered assignment it belongs to.
-fn promised(state: &State, lease: &Lease) -> Option<Principal> {
-    let live = state.memory().newest(Kind::Assignment, Some(true));
-    let mut of = live.filter(|own| own.fields.claim == Some(lease.epoch));
-    let agent = of.next().and_then(Record::agent);
-    agent.map(|agent| Principal::Agent(agent.clone()))
-}
-
-/// A lease in the way of a lane: held by or promised to somebody else, or the caller's own and
-/// larger than the lane.
-pub(super) fn taken(
-    state: &State,
-    now: Timestamp,
-    me: &Principal,
-    lane: &Lane,
-) -> Option<Obstacle> {
-    let wanted = lane.surfaces.as_ref()?;
-    let own = Principal::Agent(lane.agent.clone());
-    // A lease the agent already holds stays its own; it may continue with it.
-    if own != *me && is_held_by_agent(state, now, lane, wanted) {
-        return None;
-    }
-    overlapping(state, now, wanted.as_slice()).into_iter().find_map(|(_, lease)| {
-        let (asked, held) = meeting(wanted, &lease.surfaces)?;
-        let promised = promised(state, lease);
-        let holder = called(&lease.holder);
-        let whose = match &promised {
-            _ if lease.holder == *me && (own == *me || promised.as_ref() == Some(&own)) => {
-                return None;
-            }
-            // The lane replaces a lease that the caller holds for nobody else.
-            None if lease.holder == *me && lease.surfaces.is_within(wanted) => return None,
-            None if lease.holder == *me => {
-                "which you hold yourself and which is larger than the lane: release it first"
-                    .to_owned()
-            }
-            Some(agent) if *agent != lease.holder => {
-                format!(
-                    "which is offered to {} and held by {holder} until it is accepted",
-                    called(agent)
-                )
-            }
-            _ => format!("which {holder} holds"),
-        };
-        let claim = RecordId::claim(lease.epoch);
-        Some(Obstacle {
-            agent: shown(&lane.agent),
-            code: "scope_already_claimed",
-            message: format!("{asked} meets {held}, {whose} ({claim})"),
-            data: json!({
-                "claim_id": claim, "holder": holder, "surface": held, "wanted": asked,
-                "offered_to": promised.as_ref().map(called), "expires_at": lease.expires_at,
-            }),
-            held: Some(Box::new(Held { holder, surface: held.clone(), until: lease.expires_at })),
-        })
-    })
-}
-
-/// An obstacle of the lane's plan: it is over, or already assigned.
-pub(super) fn assigned(state: &State, lane: &Lane) -> Option<Obstacle> {
-    let plan = lane.plan?;
-    if let Some(over) = state.memory().record(plan).filter(|own| own.is_terminal()) {
-        return Some(Obstacle {
-            agent: shown(&lane.agent),
-            code: "plan_is_over",
-            message: format!("{plan} is {} and cannot be assigned", over.word()),
-            data: json!({ "plan_id": plan, "status": over.word() }),
-            held: None,
-        });
-    }
-    let mut live = state.memory().newest(Kind::Assignment, Some(true));
-    let other = live.find(|own| own.fields.plan_id == Some(plan) && own.status_is_open())?;
-    let agent = other.agent().map(shown).unwrap_or_default();
-    Some(Obstacle {
-        agent: shown(&lane.agent),
-        code: "plan_already_assigned",
-        message: format!("{plan} is assigned to {agent} ({})", other.id),
-        data: json!({ "assignment_id": other.id, "agent": agent }),
-        held: None,
-    })
-}
-
-/// Assignments that may still be worked on.
-trait Open {
-    fn status_is_open(&self) -> bool;
-}
-
-impl Open for Record {
-    fn status_is_open(&self) -> bool {
-        use althing_kernel::records::Status::{
-            Accepted, Blocked, Created, Offered, Retrying, Started,
-        };
-        [Created, Offered, Accepted, Started, Blocked, Retrying].contains(&self.status)
-    }
 }
 
 /// The command that offers.
@@ -457,16 +316,17 @@ impl Verbs<'_> {
         let mut left = ATTEMPTS_MAX;
         loop {
             left -= 1;
-            let Present { state, now, .. } = self.present()?;
-            let me = self.principal();
-            if let Some(before) = key.offered(&state, &me, now)? {
+            let present = self.present()?;
+            if let Some(before) = key.offered(&present.state, &self.principal(), present.now)? {
                 return self.repeated(&before, lanes.iter().map(|lane| &lane.agent));
             }
             let (mut free, mut obstacles) = (Vec::new(), Vec::new());
             for lane in lanes {
-                match taken(&state, now, &me, lane).or_else(|| assigned(&state, lane)) {
-                    Some(obstacle) => obstacles.push(obstacle),
-                    None => free.push(kernel_lane(lane, key, now)?),
+                let wanted = lane.wanted(key, present.now)?;
+                match self.forecast(&present, &free, &wanted)? {
+                    Forecast::LeftOut(obstacle) => obstacles.push(obstacle),
+                    // The kernel refuses such an offer as a whole and records why.
+                    Forecast::Free | Forecast::Refused(_) => free.push(wanted),
                 }
             }
             if free.is_empty() {
@@ -528,27 +388,6 @@ impl Verbs<'_> {
     }
 }
 
-/// Translates a lane to the kernel's arguments.
-fn kernel_lane(lane: &Lane, key: &Key, now: Timestamp) -> Result<offer::Lane, Error> {
-    let fields = Fields {
-        agent: Some(lane.agent.clone()),
-        nonce: Some(label("nonce", &key.nonce(lane, now))?),
-        scope: lane.scope.as_deref().map(|scope| text("scope", scope)).transpose()?,
-        plan_id: lane.plan,
-        lane: lane.name.as_deref().map(|name| label("lane", name)).transpose()?,
-        worktree_path: lane.worktree.as_deref().map(|path| text("worktree", path)).transpose()?,
-        ..Fields::default()
-    };
-    let ttl = Ttl::new(CLAIM_SECS.into()).map_err(|error| Error::defect(error.to_string()))?;
-    Ok(offer::Lane {
-        fields,
-        surfaces: lane.surfaces.clone(),
-        text: text("task", &lane.task)?,
-        thread: lane.thread.as_deref().map(|thread| label("threadId", thread)).transpose()?,
-        ttl_s: Some(ttl),
-    })
-}
-
 /// Describes an offer: its records, and the command with which the agent accepts it.
 pub(super) fn delivery(state: &State, offer: &LaneReply) -> Delivery {
     let own = state.memory().record(offer.assignment);
@@ -565,13 +404,6 @@ pub(super) fn delivery(state: &State, offer: &LaneReply) -> Delivery {
         execution_reason: "agents are started by hand: run the command where the agent works",
         command: own.and_then(command),
     }
-}
-
-/// Whether a lease of the lane's agent already covers the lane.
-fn is_held_by_agent(state: &State, now: Timestamp, lane: &Lane, wanted: &Surfaces) -> bool {
-    let own = Principal::Agent(lane.agent.clone());
-    let mut live = state.leases_of(&own).filter(|(_, lease)| lease.is_live(now));
-    live.any(|(_, lease)| wanted.is_within(&lease.surfaces))
 }
 
 /// The shell command with which the agent accepts an assignment.

@@ -1,6 +1,6 @@
 //! `loop`: work in rounds. A loop has a phase, and slots for agents who take turns.
 
-use althing_dialects::frugal::planning::called;
+use althing_dialects::frugal::haid::called;
 use althing_dialects::memory::facade::Facade;
 use althing_dialects::memory::moment::utc;
 use althing_kernel::blackboard::Label;
@@ -17,7 +17,7 @@ use althing_kernel::records::vocabulary::{Action, LoopKind};
 use althing_kernel::records::{Effect, Fields, Kind, Record, Status};
 use althing_kernel::{AgentName, Command, Rule, State};
 use schemars::JsonSchema;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::Verbs;
@@ -33,24 +33,40 @@ const LISTED_MAX: usize = 50;
 const QUESTIONS_MAX: usize = 20;
 
 /// The act that a `loop` call asks for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-pub(super) enum Act {
+pub enum Act {
+    /// Open a loop.
     Open,
+    /// Show a loop.
     Get,
+    /// List the loops.
     List,
+    /// Give the turn to a slot.
     Turn,
+    /// End a turn with its outcome.
     CompleteTurn,
+    /// Move to the next phase.
     Advance,
+    /// Add an artifact.
     AddArtifact,
+    /// Pause the loop.
     Pause,
+    /// Go on with a paused loop.
     Resume,
+    /// Close the loop.
     Close,
+    /// Bind an assignment to a slot.
     Bind,
+    /// Go on with a paused loop, or start another round.
     Continue,
+    /// Give a slot to another agent.
     Takeover,
+    /// Record a verdict.
     Verify,
+    /// Ask a question.
     RequestInput,
+    /// Answer a question.
     ProvideInput,
 }
 
@@ -78,11 +94,14 @@ impl Act {
 }
 
 /// The state in which a loop ends.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-pub(super) enum End {
+pub enum End {
+    /// It reached its aim.
     Completed,
+    /// It was given up.
     Cancelled,
+    /// It cannot go on.
     Blocked,
 }
 
@@ -97,78 +116,103 @@ impl End {
 }
 
 /// A slot of a loop to open.
-#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Place {
-    pub(super) agent: String,
-    pub(super) role: Option<String>,
+pub struct Place {
+    /// Its agent, by name.
+    #[schemars(description = "")]
+    pub agent: String,
+    /// The agent's role.
+    #[schemars(description = "")]
+    pub role: Option<String>,
     /// The assignment it is worked on under.
-    pub(super) assignment: Option<String>,
+    pub assignment: Option<String>,
 }
 
 /// An artifact of a loop.
-#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Artifact {
+pub struct Artifact {
+    /// The type.
+    #[schemars(description = "")]
     #[serde(rename = "type")]
-    sort: String,
+    pub sort: String,
+    /// The path, URL or other reference.
+    #[schemars(description = "")]
     #[serde(rename = "ref")]
-    place: String,
-    description: Option<String>,
+    pub place: String,
+    /// A description.
+    #[schemars(description = "")]
+    pub description: Option<String>,
 }
 
-#[derive(Clone, Debug, Deserialize, JsonSchema)]
-pub(super) struct Loop {
-    pub(super) intent: Act,
+/// Arguments of `loop`.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+pub struct Loop {
+    /// The act.
+    #[schemars(description = "")]
+    pub intent: Act,
+    /// The loop.
+    #[schemars(description = "")]
     #[serde(rename = "loopId", alias = "loop_id")]
-    pub(super) id: Option<String>,
+    pub id: Option<String>,
     /// open: review, ideation, implementation, research or debug.
     #[serde(alias = "loop_kind")]
     #[schemars(with = "Option<String>")]
-    pub(super) kind: Option<LoopKind>,
+    pub kind: Option<LoopKind>,
     /// open: what it is about; turn: what to do; for input: the question or the answer.
-    pub(super) task: Option<String>,
+    pub task: Option<String>,
     /// open: who takes turns.
     #[serde(default)]
     #[schemars(with = "Option<Vec<Place>>")]
-    pub(super) slots: Vec<Place>,
+    pub slots: Vec<Place>,
     /// open: when it is over, in words.
-    pub(super) stop_conditions: Option<String>,
+    pub stop_conditions: Option<String>,
+    /// open: the plan it belongs to.
+    #[schemars(description = "")]
     #[serde(rename = "planId", alias = "plan_id")]
-    pub(super) plan: Option<String>,
+    pub plan: Option<String>,
     /// open: without a plan.
     #[serde(default)]
-    pub(super) allow_orphan: bool,
+    pub allow_orphan: bool,
     /// For turns: which slot.
     #[serde(alias = "slot_id", alias = "slotId")]
-    pub(super) slot: Option<String>,
+    pub slot: Option<String>,
     /// Of a turn: what came of it.
-    pub(super) outcome: Option<String>,
+    pub outcome: Option<String>,
     /// advance: to which phase, if not the next.
-    pub(super) phase: Option<String>,
-    pub(super) artifact: Option<Artifact>,
+    pub phase: Option<String>,
+    /// What is added.
+    #[schemars(description = "")]
+    pub artifact: Option<Artifact>,
     /// close, list: completed, cancelled or blocked.
-    pub(super) status: Option<End>,
+    #[serde(default)]
+    #[schemars(with = "End")]
+    pub status: Option<End>,
     /// bind: what is worked on in the slot.
     #[serde(rename = "assignmentId", alias = "assignment_id")]
-    pub(super) assignment: Option<String>,
+    pub assignment: Option<String>,
     /// takeover: who gets the slot.
-    pub(super) to_agent: Option<String>,
+    pub to_agent: Option<String>,
     /// verify: passed or failed.
     #[schemars(with = "Option<String>")]
-    pub(super) verdict: Option<Check>,
+    pub verdict: Option<Check>,
     /// For an answer: to which question, if not the oldest.
     #[serde(rename = "messageId", alias = "message_id")]
-    pub(super) message: Option<String>,
-    pub(super) reason: Option<String>,
-    pub(super) expected_version: Option<u32>,
+    pub message: Option<String>,
+    /// The reason, in words.
+    #[schemars(description = "")]
+    pub reason: Option<String>,
+    /// The version it still has to have.
+    #[schemars(description = "")]
+    pub expected_version: Option<u32>,
     /// Makes retries safe.
-    pub(super) client_request_id: Option<String>,
+    pub client_request_id: Option<String>,
 }
 
 impl Verbs<'_> {
-    pub(super) fn rounds(&self, args: &Loop, given: &Value) -> Result<Value, Error> {
-        let key = Key::new(args.client_request_id.as_deref(), given);
+    pub(super) fn rounds(&self, args: &Loop) -> Result<Value, Error> {
+        let key = Key::new(args.client_request_id.as_deref(), args)?;
         let Present { state, now, .. } = self.present()?;
         if args.intent == Act::List {
             return Ok(list(&state, args));
@@ -230,6 +274,7 @@ impl Verbs<'_> {
                 let details = json!({ "actual": own.version });
                 error.with(details).with_code("version_conflict")
             }
+            // Any other rule has no code of its own in this dialect.
             _ => error,
         })?;
         let effects = match reply {

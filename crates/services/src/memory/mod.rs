@@ -5,7 +5,8 @@
 //! `remove` change records through the engine. A claim is a lease of the kernel, so it holds
 //! against callers of every other door.
 
-mod args;
+pub mod answers;
+pub mod args;
 mod board;
 mod caller;
 mod claims;
@@ -21,9 +22,11 @@ mod keyed;
 mod lanes;
 mod loops;
 mod names;
+mod obstacles;
 mod progress;
 mod ranking;
-mod search_cache;
+mod reading;
+mod request;
 mod session;
 mod sweep;
 mod trail;
@@ -35,13 +38,15 @@ use althing_dialects::memory::PROTOCOL;
 use althing_dialects::memory::budget::{Budget, CHARS_DEFAULT};
 use althing_dialects::memory::item::with_haids;
 use althing_dialects::memory::words;
-use althing_kernel::{Principal, Rule, State, TaskId};
+use althing_kernel::{Principal, Rule, TaskId};
 use serde_json::{Map, Value};
 
-pub(crate) use search_cache::SearchCache;
+pub use request::Request;
 
 pub use hints::{Hint, allowed_steps, hint_for};
 pub(crate) use ranking::relevant;
+
+use answers::value;
 
 use crate::arguments;
 use crate::context::ProjectContext;
@@ -176,11 +181,11 @@ impl Verb {
             Verb::Transition => arguments::schema::<args::Transition>(),
             Verb::CompleteStep => arguments::schema::<args::CompleteStep>(),
             Verb::Remove => arguments::schema::<args::Remove>(),
-            Verb::Coordinate => arguments::schema::<coordinate::Coordinate>(),
-            Verb::Dispatch => arguments::schema::<dispatch::Dispatch>(),
-            Verb::Loop => arguments::schema::<loops::Loop>(),
-            Verb::Sweep => arguments::schema::<sweep::Sweep>(),
-            Verb::Harvest => arguments::schema::<harvest::Harvest>(),
+            Verb::Coordinate => arguments::schema::<args::Coordinate>(),
+            Verb::Dispatch => arguments::schema::<args::Dispatch>(),
+            Verb::Loop => arguments::schema::<args::Loop>(),
+            Verb::Sweep => arguments::schema::<args::Sweep>(),
+            Verb::Harvest => arguments::schema::<args::Harvest>(),
         }
     }
 
@@ -214,109 +219,108 @@ impl<'a> Verbs<'a> {
         Ok(Verbs { context, principal: context.named()?.clone() })
     }
 
-    /// Carries out a verb.
+    /// Carries out a verb with the arguments that a host sent.
     pub fn call(&self, verb: Verb, given: &Value) -> Result<Value, Error> {
-        self.perform(verb, given).map_err(|error| self.with_hint(verb, error))
+        let read = || {
+            let has_key = matches!(verb, Verb::Coordinate | Verb::Dispatch | Verb::Loop);
+            let named = if has_key { reading::with_request_id(given)? } else { given.clone() };
+            let caller = reading::caller_arguments(verb, &named)?;
+            let checked = self.check_caller(&caller);
+            checked.map_err(|error| self.recorded(verb, &named, error))?;
+            self.answer(Request::read(verb, &named)?, &named)
+        };
+        read().map_err(|error| self.with_hint(verb, error))
     }
 
-    /// The same arguments with the ids of plans in place of the ids that runs use for tasks, if there
-    /// are any.
-    fn with_plans(&self, given: &Value) -> Result<Option<Value>, Error> {
-        if !names_tasks(given) {
-            return Ok(None);
-        }
-        let (mut named, present) = (given.clone(), self.present()?);
-        name_plans(&present.state, &mut named);
-        Ok(Some(named))
+    /// Carries out a request of a caller in this process.
+    pub fn perform(&self, request: Request) -> Result<Value, Error> {
+        let verb = request.verb();
+        let given = request.given()?;
+        self.answer(request, &given).map_err(|error| self.with_hint(verb, error))
     }
 
-    fn perform(&self, verb: Verb, given: &Value) -> Result<Value, Error> {
-        let says = matches!(verb, Verb::Coordinate | Verb::Dispatch | Verb::Loop);
-        let large = says || matches!(verb, Verb::Sweep | Verb::Harvest);
-        let mut warnings = Vec::new();
-        let named = if says { args::with_request_id(given)? } else { Value::Null };
-        let given = if says { &named } else { given };
-        let translated = self.with_plans(given)?;
-        let given = translated.as_ref().unwrap_or(given);
+    /// The same error, on record unless the arguments only ask to read.
+    fn recorded(&self, verb: Verb, given: &Value, error: Error) -> Error {
         let looks = given.as_object().is_some_and(|given| verb.looks(given));
-        let recorded = |error| if looks { error } else { self.on_record(verb.command(), error) };
-        self.check_caller(&args::caller_arguments(verb, given)?).map_err(recorded)?;
-        if verb != Verb::Context {
-            warnings.extend(ignored_arguments::ignored(verb, given).map(Value::from));
+        if looks { error } else { self.on_record(verb.command(), error) }
+    }
+
+    /// Replaces the ids that runs use for tasks by the ids of plans.
+    fn name_plans(&self, request: &mut Request) -> Result<(), Error> {
+        let mut is_named = false;
+        request.visit_plans(&mut |text| is_named |= text.starts_with(TASK));
+        if !is_named {
+            return Ok(());
         }
-        let mut answer = match verb {
-            Verb::Work => self.work(&args::read(verb, given)?),
-            Verb::Context => self.context(&args::read(verb, given)?, given),
-            Verb::Find => self.find(&args::read(verb, given)?),
-            Verb::Get => self.get(&args::read(verb, given)?),
-            Verb::Create => self.create(&args::read(verb, given)?),
-            Verb::Update => self.update(&args::read(verb, given)?),
-            Verb::Transition => self.transition(&args::read(verb, given)?),
-            Verb::CompleteStep => self.complete_step(&args::read(verb, given)?),
-            Verb::Remove => self.remove(&args::read(verb, given)?),
-            Verb::Coordinate => self.coordinate(&args::read(verb, given)?, given),
-            Verb::Dispatch => self.dispatch(&args::read(verb, given)?, given),
-            Verb::Loop => self.rounds(&args::read(verb, given)?, given),
-            Verb::Sweep => self.sweep(&args::read(verb, given)?),
-            Verb::Harvest => self.harvest(&args::read(verb, given)?),
-        }
-        .map_err(recorded)?;
-        match answer.get_mut("warnings").and_then(Value::as_array_mut) {
-            Some(list) => list.extend(warnings),
-            None if warnings.is_empty() => {}
-            None => answer["warnings"] = warnings.into(),
-        }
-        with_haids(&mut answer);
-        let warnings = answer.get_mut("warnings").and_then(Value::as_array_mut);
-        for warning in warnings.into_iter().flatten() {
-            if let Value::String(text) = warning {
-                *text = words::with_haids(text);
+        let present = self.present()?;
+        request.visit_plans(&mut |text| {
+            let task = TaskId::new(text).ok().filter(|_| text.starts_with(TASK));
+            if let Some(record) = task.and_then(|task| present.state.task_record(&task).cloned()) {
+                *text = record.id.to_string();
             }
-        }
-        if large {
-            let budget = Budget::new(CHARS_DEFAULT, None).map_err(Error::usage)?;
-            answer = budget.shorten(answer);
-        }
-        answer["schema_version"] = PROTOCOL.into();
-        Ok(answer)
+        });
+        Ok(())
+    }
+
+    fn answer(&self, mut request: Request, given: &Value) -> Result<Value, Error> {
+        let verb = request.verb();
+        self.name_plans(&mut request)?;
+        let ignored = ignored_arguments::ignored(verb, given);
+        let done = match &request {
+            Request::Work(args) => self.work(args),
+            Request::Context(args) => self.context(args, ignored.as_deref()),
+            Request::Find(args) => self.find(args),
+            Request::Get(args) => self.get(args),
+            Request::Create(args) => self.create(args).and_then(|made| value(&made)),
+            Request::Update(args) => self.update(args).and_then(|made| value(&made)),
+            Request::Transition(args) => self.transition(args).and_then(|own| value(&own)),
+            Request::CompleteStep(args) => self.complete_step(args).and_then(|own| value(&own)),
+            Request::Remove(args) => self.remove(args).and_then(|own| value(&own)),
+            Request::Coordinate(args) => {
+                let key = lanes::Key::new(args.client_request_id.as_deref(), args)?;
+                self.coordinate(args, &key)
+            }
+            Request::Dispatch(args) => self.dispatch(args),
+            Request::Loop(args) => self.rounds(args),
+            Request::Sweep(args) => self.sweep(args),
+            Request::Harvest(args) => self.harvest(args),
+        };
+        let answer = done.map_err(|error| self.recorded(verb, given, error))?;
+        // A view is shortened with its warnings.
+        let ignored = ignored.filter(|_| verb != Verb::Context);
+        finished(verb, answer, ignored)
     }
 }
-
-/// The arguments that name plans.
-const PLANS: [&str; 6] = ["id", "planId", "plan_id", "depends_on", "plan", "filter"];
 
 /// How the ids begin that runs give to tasks.
 const TASK: &str = "task_";
 
-fn names_tasks(given: &Value) -> bool {
-    match given {
-        Value::String(text) => text.starts_with(TASK),
-        Value::Array(list) => list.iter().any(names_tasks),
-        Value::Object(own) => {
-            let named = |name: &str| own.get(name).is_some_and(names_tasks);
-            PLANS.iter().any(|name| named(name)) || named("data") || named("patch")
-        }
-        _ => false,
+/// An answer as callers get it: with a warning about arguments without an effect, names by which agents
+/// are called here, and not too long.
+fn finished(verb: Verb, mut answer: Value, ignored: Option<String>) -> Result<Value, Error> {
+    let warnings: Vec<Value> = ignored.into_iter().map(Value::from).collect();
+    match answer.get_mut("warnings").and_then(Value::as_array_mut) {
+        Some(list) => list.extend(warnings),
+        None if warnings.is_empty() => {}
+        None => answer["warnings"] = warnings.into(),
     }
-}
-
-fn name_plans(state: &State, given: &mut Value) {
-    match given {
-        Value::String(text) => {
-            let task = TaskId::new(text).ok().filter(|_| text.starts_with(TASK));
-            if let Some(record) = task.and_then(|task| state.task_record(&task).cloned()) {
-                *text = record.id.to_string();
-            }
+    with_haids(&mut answer);
+    let warnings = answer.get_mut("warnings").and_then(Value::as_array_mut);
+    for warning in warnings.into_iter().flatten() {
+        if let Value::String(text) = warning {
+            *text = words::with_haids(text);
         }
-        Value::Array(list) => list.iter_mut().for_each(|one| name_plans(state, one)),
-        Value::Object(own) => {
-            let named = own.iter_mut().filter(|(name, _)| {
-                PLANS.contains(&name.as_str()) || matches!(name.as_str(), "data" | "patch")
-            });
-            named.for_each(|(_, value)| name_plans(state, value));
-        }
-        _ => {}
     }
+    let is_large = matches!(
+        verb,
+        Verb::Coordinate | Verb::Dispatch | Verb::Loop | Verb::Sweep | Verb::Harvest
+    );
+    if is_large {
+        let budget = Budget::new(CHARS_DEFAULT, None).map_err(Error::usage)?;
+        answer = budget.shorten(answer);
+    }
+    answer["schema_version"] = PROTOCOL.into();
+    Ok(answer)
 }
 
 /// The error object of this dialect.
@@ -343,19 +347,32 @@ pub fn kind(error: &Error) -> &'static str {
     if let Some(known) = CODES.iter().find(|known| error.code() == Some(**known)) {
         return known;
     }
-    match (error.kind(), error.rule()) {
-        (ErrorKind::Usage, _) => "validation_error",
-        (ErrorKind::NotFound, Rule::NoProject) => "session_error",
-        (ErrorKind::NotFound, _) => "not_found",
-        (ErrorKind::Collision, _) => "claim_conflict",
-        (ErrorKind::NotAuthentic, _) | (_, Rule::WhoAreYou) => "identity_error",
-        (_, Rule::HolderOnly | Rule::ForceNeedsRight | Rule::RecordOwner | Rule::TaskGoverned) => {
+    match error.kind() {
+        ErrorKind::Usage => "validation_error",
+        ErrorKind::NotFound if error.rule() == Rule::NoProject => "session_error",
+        ErrorKind::NotFound => "not_found",
+        ErrorKind::Collision => "claim_conflict",
+        ErrorKind::NotAuthentic => "identity_error",
+        ErrorKind::Refused
+        | ErrorKind::Unavailable
+        | ErrorKind::Unconfirmed
+        | ErrorKind::Integrity
+        | ErrorKind::Unmet
+        | ErrorKind::Defect => kind_by_rule(error.rule()),
+    }
+}
+
+fn kind_by_rule(rule: Rule) -> &'static str {
+    match rule {
+        Rule::WhoAreYou => "identity_error",
+        Rule::HolderOnly | Rule::ForceNeedsRight | Rule::RecordOwner | Rule::TaskGoverned => {
             "ownership_error"
         }
-        (_, Rule::RecordField | Rule::RecordLinks | Rule::NoSecrets) => "validation_error",
-        (_, Rule::RecordVersion) => "version_conflict",
-        (_, Rule::RequestOnce) => "idempotency_key_reused_with_different_body",
-        (_, Rule::AgentRevoked) => "trust_error",
+        Rule::RecordField | Rule::RecordLinks | Rule::NoSecrets => "validation_error",
+        Rule::RecordVersion => "version_conflict",
+        Rule::RequestOnce => "idempotency_key_reused_with_different_body",
+        Rule::AgentRevoked => "trust_error",
+        // Any other rule has no name of its own in this dialect.
         _ => "operation_error",
     }
 }

@@ -2,13 +2,13 @@
 
 use althing_dialects::memory::entity;
 use althing_kernel::Command;
-use althing_kernel::records::Kind;
 use althing_kernel::records::assign::Progress;
 use althing_kernel::records::view::MemoryReply;
+use althing_kernel::records::{Kind, Status};
 use althing_kernel::text::Text;
-use serde_json::{Value, json};
 
 use super::Verbs;
+use super::answers::{Moved, SideEffect};
 use super::args::Transition;
 use super::write::request_label;
 use crate::error::Error;
@@ -17,7 +17,7 @@ use crate::error::Error;
 pub(super) const PROGRESS: &str = "progress";
 
 impl Verbs<'_> {
-    pub(super) fn progress(&self, args: &Transition) -> Result<Value, Error> {
+    pub(super) fn progress(&self, args: &Transition) -> Result<Moved, Error> {
         let unfit = [
             ("planStatus", args.plan_status.is_some()),
             ("merged_into", args.merged_into.is_some()),
@@ -40,16 +40,13 @@ impl Verbs<'_> {
             other => return Err(Error::unexpected(&other)),
         };
         let record = heard.record.as_ref();
-        Ok(json!({
-            "entity": Kind::Assignment,
-            "id": id,
-            "short_label": id.label(),
-            "from": heard.from,
-            "to": heard.to,
-            "changed": args.reason.is_some() || !args.artifacts.is_empty(),
-            "version": record.map(|record| record.version),
-            "artifacts": record.map_or(0, |record| record.fields.artifacts.len()),
-            "side_effects": [{ "action": "heartbeat", "entity": Kind::Assignment, "id": id }],
-        }))
+        let [from, to] = [heard.from, heard.to].map(|state| state.map(Status::as_str));
+        let changed = args.reason.is_some() || !args.artifacts.is_empty();
+        Ok(Moved {
+            version: record.map(|record| record.version),
+            artifacts: Some(record.map_or(0, |record| record.fields.artifacts.len())),
+            side_effects: vec![SideEffect::new("heartbeat", Kind::Assignment, id)],
+            ..Moved::new(id, from, to, changed)
+        })
     }
 }

@@ -5,25 +5,21 @@ use althing_dialects::memory::moment::utc;
 use althing_dialects::memory::relevance::{Hit, Index, Question};
 use althing_engine::screen::repeated;
 use althing_kernel::records::{Kind, Record, RecordId, Status};
-use althing_kernel::time::Span;
 use althing_kernel::{State, Surface, Timestamp};
-use serde::Serialize;
 use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
 
 use super::Verbs;
-use super::search_cache::item;
+use super::answers::Nearby;
 use super::session::Present;
 use crate::context::ProjectContext;
 use crate::error::Error;
+use crate::search_cache::{DAY_SECS, STALE_DAYS, item, seen_at};
 
 /// Most plans considered for the list of open plans, newest first.
 const PLANS_MAX: usize = 2_000;
 /// Longest text of an item in a list, in characters.
 const TEXT_CHARS: usize = 400;
-/// Age at which constraints and traps are stale, in days.
-const STALE_DAYS: u64 = 90;
-const DAY_SECS: u64 = 24 * 60 * 60;
 /// Most records searched for similar ones, so that creating stays fast in a large project.
 const NEARBY_LOOKED_AT: usize = 200;
 /// Most similar records that are named.
@@ -40,24 +36,6 @@ pub(super) struct Wanted<'a> {
     pub(super) limit: usize,
     pub(super) pending: bool,
     pub(super) fill: bool,
-}
-
-/// A record with a text like that of a new one.
-#[derive(Clone, Debug, Serialize)]
-pub(super) struct Nearby {
-    pub(super) id: RecordId,
-    short_label: String,
-    text: String,
-}
-
-/// The time from which a record is stale.
-pub(super) fn stale_from(record: &Record) -> Timestamp {
-    seen_at(record).after(Span::from_secs(STALE_DAYS * DAY_SECS))
-}
-
-/// The time it was last verified or changed.
-fn seen_at(record: &Record) -> Timestamp {
-    record.fields.verified_at.unwrap_or_default().max(record.updated_at)
 }
 
 fn age_days(record: &Record, now: Timestamp) -> u64 {
@@ -86,6 +64,7 @@ fn section(kind: Kind) -> &'static str {
         Kind::Fact => "facts",
         Kind::Symbol => "symbols",
         Kind::Capsule => "capsules",
+        // Any other kind is not ranked.
         _ => "candidates",
     }
 }

@@ -1,6 +1,6 @@
 //! The caller's session, and the commands they issue in it.
 
-use althing_dialects::frugal::planning::called;
+use althing_dialects::frugal::haid::called;
 use althing_engine::Client;
 use althing_kernel::records::view::MemoryReply;
 use althing_kernel::text::Text;

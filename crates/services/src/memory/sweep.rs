@@ -15,7 +15,7 @@ use althing_kernel::records::{Kind, Record, RecordId, Status};
 use althing_kernel::{Command, Principal, Span, State, Timestamp};
 use althing_workshop::worktree::Worktree;
 use schemars::JsonSchema;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::Verbs;
@@ -29,11 +29,12 @@ const LOOKED_AT_MAX: usize = 300;
 /// Time allowed for examining worktrees.
 const AHEAD: Span = Span::from_secs(60);
 
-#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
-pub(super) struct Sweep {
+/// Arguments of `sweep`.
+#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
+pub struct Sweep {
     /// Say what was seen and move nothing.
     #[serde(rename = "dryRun", alias = "dry_run", default)]
-    pub(super) dry_run: bool,
+    pub dry_run: bool,
 }
 
 /// Findings about overdue assignments.

@@ -6,14 +6,13 @@ use althing_engine::screen::repeated;
 use althing_kernel::blackboard::Label;
 use althing_kernel::records::Fields;
 use althing_kernel::{AgentName, State, UserId};
-use serde_json::Value;
 
 use super::Verbs;
 use crate::error::Error;
 
 impl Verbs<'_> {
     /// Warnings about unknown names in the fields of a record.
-    pub(super) fn unknown_agents(&self, fields: &Fields) -> Result<Vec<Value>, Error> {
+    pub(super) fn unknown_agents(&self, fields: &Fields) -> Result<Vec<String>, Error> {
         let own = [
             ("to", fields.to.as_ref().map(Label::as_str)),
             ("assignee", fields.assignee.as_ref().map(Label::as_str)),
@@ -32,7 +31,6 @@ impl Verbs<'_> {
         let warnings = unknown.map(|(field, who)| {
             let who = repeated(who);
             format!("'{field}': no agent or person called {who} is known yet; check the name")
-                .into()
         });
         Ok(warnings.collect())
     }

@@ -12,7 +12,7 @@ use althing_kernel::records::archive::Archive;
 use althing_kernel::records::field::StepId;
 use althing_kernel::records::step::TakeStep;
 use althing_kernel::records::transition::Move;
-use althing_kernel::records::view::{MemoryReply, Moved};
+use althing_kernel::records::view::{MemoryReply, Moved as MovedRecord};
 use althing_kernel::records::vocabulary::{Action, StepStatus};
 use althing_kernel::records::work::Finish;
 use althing_kernel::records::{Effect, Kind, Record, RecordId, Status};
@@ -21,6 +21,7 @@ use althing_kernel::{AgentName, Command, Reply, Rule};
 use serde_json::{Map, Value, json};
 use std::sync::Arc;
 
+use super::answers::{Moved, Removed, SideEffect, Stepped, Stored};
 use super::args::{CompleteStep, Create, Remove, Transition, Update, label, text};
 use super::claims::{self, Claim, Found};
 use super::find::record;
@@ -30,24 +31,31 @@ use super::{Verb, Verbs, progress};
 use crate::error::Error;
 
 impl Verbs<'_> {
-    pub(super) fn create(&self, args: &Create) -> Result<Value, Error> {
-        let mut answer = match args.entity {
+    pub(super) fn create(&self, args: &Create) -> Result<Stored, Error> {
+        let made = match args.entity {
             Kind::Claim => self.create_claim(args)?,
             Kind::Fact | Kind::Symbol | Kind::Capsule => self.create_keyed(args)?,
-            _ => self.create_record(args)?,
+            Kind::Constraint
+            | Kind::Decision
+            | Kind::Trap
+            | Kind::Plan
+            | Kind::Handoff
+            | Kind::Candidate
+            | Kind::Assignment
+            | Kind::Message
+            | Kind::Sequence
+            | Kind::Loop => self.create_record(args)?,
         };
-        answer["entity"] = json!(args.entity);
-        answer["resolved_project"] = self.project_name()?.into();
-        Ok(answer)
+        Ok(Stored { resolved_project: Some(self.project_name()?), ..made })
     }
 
-    fn create_record(&self, args: &Create) -> Result<Value, Error> {
+    fn create_record(&self, args: &Create) -> Result<Stored, Error> {
         let made = data::creation(args.entity, &args.data).map_err(Error::usage)?;
         self.check_author(made.author.as_deref())?;
         let mut near = self.nearby(args.entity, made.command.text.as_str())?;
         let mut command = made.command;
         command.request_id = args.request_id.as_deref().map(request_label).transpose()?;
-        let unknown = self.unknown_agents(&command.fields)?;
+        let warnings = self.unknown_agents(&command.fields)?;
         let mut record = match self.execute(Command::MemoryCreate(Box::new(command)))? {
             MemoryReply::Record(record) => record,
             other => return Err(Error::unexpected(&other)),
@@ -56,7 +64,6 @@ impl Verbs<'_> {
         if let Some(to) = made.then.filter(|to| record.status != *to) {
             record = self.brought(&record, to)?;
         }
-        let mut answer = created(&record);
         let scope = scope_of(&record).filter(|_| args.entity == Kind::Plan);
         let (tool, next, when) = if let Some(scope) = scope {
             let work = json!({ "intent": "execute", "planId": id, "scope": scope });
@@ -64,16 +71,10 @@ impl Verbs<'_> {
         } else {
             (Verb::Get, json!({ "entity": args.entity, "id": id }), "to see all of it")
         };
-        answer["next_actions"] = json!([{ "tool": tool.tool(), "args": next, "when": when }]);
+        let next_actions = vec![json!({ "tool": tool.tool(), "args": next, "when": when })];
         // A repeated request would find the record it created the first time.
         near.retain(|other| other.id != id);
-        if !near.is_empty() {
-            answer["nearby_items"] = json!(near);
-        }
-        if !unknown.is_empty() {
-            answer["warnings"] = unknown.into();
-        }
-        Ok(answer)
+        Ok(Stored { next_actions, nearby_items: near, warnings, ..Stored::of(&record) })
     }
 
     /// Moves a new record to the state it was asked for in. A request that is repeated is answered
@@ -89,14 +90,14 @@ impl Verbs<'_> {
     }
 
     /// Moves a record from one state to another.
-    fn moved(&self, step: Move) -> Result<Moved, Error> {
+    fn moved(&self, step: Move) -> Result<MovedRecord, Error> {
         match self.execute(Command::MemoryMove(Box::new(step)))? {
             MemoryReply::Moved(moved) => Ok(moved),
             other => Err(Error::unexpected(&other)),
         }
     }
 
-    fn create_claim(&self, args: &Create) -> Result<Value, Error> {
+    fn create_claim(&self, args: &Create) -> Result<Stored, Error> {
         let claims::Creation { mut open, author } = claims::read(&args.data)?;
         open.request_id = args.request_id.as_deref().map(request_label).transpose()?;
         self.check_author(author.as_deref())?;
@@ -120,12 +121,10 @@ impl Verbs<'_> {
         let mut answer = with_status(&claim, claim.opened_in(&present)?, status);
         if claim.status != Status::Open {
             let message = format!("{} of this request is {}", claim.id, claim.status);
-            answer["warnings"] = json!([format!("{message}; claim again with another request id")]);
-            if let Some(own) = answer.as_object_mut() {
-                own.remove("next_actions");
-            }
+            answer.warnings.push(format!("{message}; claim again with another request id"));
+            answer.next_actions.clear();
         } else if let Some(left) = claims::unchanged(&claim, &open).filter(|_| is_old && !known) {
-            answer["warnings"] = json!([left]);
+            answer.warnings.push(left);
         }
         Ok(answer)
     }
@@ -169,7 +168,7 @@ impl Verbs<'_> {
         Ok(known.unwrap_or_default())
     }
 
-    pub(super) fn update(&self, args: &Update) -> Result<Value, Error> {
+    pub(super) fn update(&self, args: &Update) -> Result<Stored, Error> {
         let id = entity::id(args.entity, &args.id).map_err(Error::usage)?;
         if args.entity == Kind::Claim {
             return self.renew_claim(id, &args.patch);
@@ -180,26 +179,21 @@ impl Verbs<'_> {
         let mut command = data::change(id, &args.patch).map_err(Error::usage)?;
         command.expected_version = args.expected_version;
         command.request_id = args.request_id.as_deref().map(request_label).transpose()?;
-        let unknown = self.unknown_agents(&command.fields)?;
-        let mut answer = match self.execute(Command::MemoryUpdate(Box::new(command)))? {
-            MemoryReply::Record(record) => created(&record),
-            MemoryReply::Completed(done) => {
-                let mut answer = created(&done.record);
-                answer["planAutoCompleted"] = true.into();
-                answer["side_effects"] = effects(&done.side_effects);
-                answer
-            }
+        let warnings = self.unknown_agents(&command.fields)?;
+        let made = match self.execute(Command::MemoryUpdate(Box::new(command)))? {
+            MemoryReply::Record(record) => Stored::of(&record),
+            MemoryReply::Completed(done) => Stored {
+                plan_completed: true,
+                side_effects: Some(effects(&done.side_effects)),
+                ..Stored::of(&done.record)
+            },
             other => return Err(Error::unexpected(&other)),
         };
-        answer["entity"] = json!(args.entity);
-        if !unknown.is_empty() {
-            answer["warnings"] = unknown.into();
-        }
-        Ok(answer)
+        Ok(Stored { warnings, ..made })
     }
 
     /// Renews a claim; its duration is all that can be changed.
-    fn renew_claim(&self, id: RecordId, patch: &Map<String, Value>) -> Result<Value, Error> {
+    fn renew_claim(&self, id: RecordId, patch: &Map<String, Value>) -> Result<Stored, Error> {
         if let Some(name) = patch.keys().find(|name| *name != "ttl") {
             let message = format!("'{name}' of a claim cannot be changed, only 'ttl'");
             let hint = if name == "status" { "; use bclaw_transition to release it" } else { "" };
@@ -220,13 +214,10 @@ impl Verbs<'_> {
         self.client()?.execute(Command::LeaseRenew(renew))?;
         let present = self.present()?;
         let renewed = claims::by_epoch(&present, id.number).ok_or_else(|| unknown(id))?;
-        Ok(json!({
-            "entity": Kind::Claim, "id": id, "short_label": id.label(),
-            "expires_at": utc(renewed.expires_at),
-        }))
+        Ok(Stored { expires_at: Some(utc(renewed.expires_at)), ..Stored::new(id) })
     }
 
-    pub(super) fn transition(&self, args: &Transition) -> Result<Value, Error> {
+    pub(super) fn transition(&self, args: &Transition) -> Result<Moved, Error> {
         let named = [args.to.as_deref(), args.status.as_deref()];
         if args.entity == Kind::Assignment && named.contains(&Some(progress::PROGRESS)) {
             either(("to", named[0]), ("status", named[1])).map_err(Error::usage)?;
@@ -264,54 +255,39 @@ impl Verbs<'_> {
             request_id: args.request_id.as_deref().map(request_label).transpose()?,
             ..Move::plain(id, to)
         })?;
-        let mut answer = json!({
-            "entity": args.entity,
-            "id": id.to_string(),
-            "short_label": id.label(),
-            "from": moved.from,
-            "to": moved.to,
-            "changed": moved.changed,
-            "side_effects": effects(&moved.side_effects),
-        });
-        if let Some(record) = &moved.record {
-            answer["version"] = record.version.into();
-        }
-        Ok(answer)
+        let [from, to] = [moved.from, moved.to].map(|state| state.map(Status::as_str));
+        Ok(Moved {
+            version: moved.record.as_ref().map(|record| record.version),
+            side_effects: effects(&moved.side_effects),
+            ..Moved::new(id, from, to, moved.changed)
+        })
     }
 
     /// Ends a claim: its holder releases it, or a person forces it.
-    fn end_claim(&self, args: &Transition, id: RecordId, to: Status) -> Result<Value, Error> {
+    fn end_claim(&self, args: &Transition, id: RecordId, to: Status) -> Result<Moved, Error> {
         let present = self.present()?;
-        let answer = |from: &str, to: &str, changed: bool, effects: Value| {
-            json!({
-                "entity": Kind::Claim, "id": id.to_string(), "short_label": id.label(),
-                "from": from, "to": to, "changed": changed, "side_effects": effects,
-            })
-        };
+        let unchanged = |state: &str| Ok(Moved::new(id, Some(state), Some(state), false));
         let claim = match claims::find(&present, id)? {
             Found::Known(claim) => claim,
-            Found::Over if to == Status::Released => {
-                return Ok(answer("over", "over", false, json!([])));
-            }
+            Found::Over if to == Status::Released => return unchanged("over"),
             Found::Over => return Err(no_way("over", to, &[])),
         };
         let from = claim.status.as_str();
         match (claim.status, to) {
             (Status::Open, Status::Released) => {}
-            (own, to) if own == to => return Ok(answer(from, from, false, json!([]))),
+            (own, to) if own == to => return unchanged(from),
             // Releasing an ended claim is not an error.
-            (_, Status::Released) => return Ok(answer(from, from, false, json!([]))),
+            (_, Status::Released) => return unchanged(from),
             (Status::Open, _) => return Err(no_way(from, to, &["released"])),
             _ => return Err(no_way(from, to, &[])),
         }
-        let effects = self.give_back(args, &claim)?;
-        Ok(answer(from, "released", true, effects))
+        let side_effects = self.give_back(args, &claim)?;
+        Ok(Moved { side_effects, ..Moved::new(id, Some(from), Some("released"), true) })
     }
 
-    fn give_back(&self, args: &Transition, claim: &Claim) -> Result<Value, Error> {
+    fn give_back(&self, args: &Transition, claim: &Claim) -> Result<Vec<SideEffect>, Error> {
         let client = self.client()?;
         let lease = claim.lease.clone();
-        let mut effects = Vec::new();
         if claim.holder != self.principal() && args.coordinator_override {
             // Agents are refused by the kernel, which says why.
             let needs_reason = args.reason.is_none() && self.agent().is_none();
@@ -321,8 +297,7 @@ impl Verbs<'_> {
             let reason = args.reason.as_deref().unwrap_or("coordinator override");
             let force = Force { lease, reason: Text::lossy(reason) };
             client.execute(Command::LeaseForce(force))?;
-            effects.push(effect("forced", Kind::Claim, claim.id));
-            return Ok(effects.into());
+            return Ok(vec![SideEffect::new("forced", Kind::Claim, claim.id)]);
         }
         // The reason for releasing one's own claim is not stored, but a secret in it is refused all
         // the same.
@@ -346,7 +321,7 @@ impl Verbs<'_> {
         }
     }
 
-    pub(super) fn complete_step(&self, args: &CompleteStep) -> Result<Value, Error> {
+    pub(super) fn complete_step(&self, args: &CompleteStep) -> Result<Stepped, Error> {
         let plan = entity::id(Kind::Plan, &args.plan).map_err(Error::usage)?;
         let present = self.present()?;
         let record = record(&present, plan)?;
@@ -367,17 +342,17 @@ impl Verbs<'_> {
             MemoryReply::Stepped(done) => done,
             other => return Err(Error::unexpected(&other)),
         };
-        Ok(json!({
-            "planId": plan.to_string(),
-            "stepId": args.step,
-            "total": done.total,
-            "done": done.done,
-            "planAutoCompleted": done.auto_completed,
-            "side_effects": effects(&done.side_effects),
-        }))
+        Ok(Stepped {
+            plan,
+            step: args.step.clone(),
+            total: done.total,
+            done: done.done,
+            plan_completed: done.auto_completed,
+            side_effects: effects(&done.side_effects),
+        })
     }
 
-    pub(super) fn remove(&self, args: &Remove) -> Result<Value, Error> {
+    pub(super) fn remove(&self, args: &Remove) -> Result<Removed, Error> {
         if args.purge == Some(true) {
             let message = "nothing can be purged: the trail keeps every entry";
             return Err(Error::usage(format!("{message}; leave 'purge' out to archive")));
@@ -396,23 +371,21 @@ impl Verbs<'_> {
         if args.entity == Kind::Assignment && record(&present, id)?.is_live() {
             let cancel = Move { reason, request_id, ..Move::plain(id, Status::Cancelled) };
             let moved = self.moved(cancel)?;
-            return Ok(json!({
-                "entity": args.entity, "id": id.to_string(), "archived": false,
-                "from": moved.from, "to": moved.to,
-                "side_effects": effects(&moved.side_effects),
-            }));
+            let (from, to) = (moved.from, moved.to);
+            let side_effects = effects(&moved.side_effects);
+            return Ok(Removed {
+                archived: false,
+                from,
+                to,
+                ..Removed::archived(id, side_effects)
+            });
         }
         let archive = Archive { expected_version: None, id, reason, request_id };
         let gone = match self.execute(Command::MemoryArchive(archive))? {
             MemoryReply::Archived(gone) => gone,
             other => return Err(Error::unexpected(&other)),
         };
-        Ok(json!({
-            "entity": args.entity,
-            "id": id.to_string(),
-            "archived": true,
-            "side_effects": effects(&gone.side_effects),
-        }))
+        Ok(Removed::archived(id, effects(&gone.side_effects)))
     }
 }
 
@@ -451,69 +424,35 @@ fn no_way(from: &str, to: Status, allowed: &[&str]) -> Error {
 }
 
 /// Describes a side effect of releasing a claim. A plan that moved is described by its new state.
-fn finished(own: &Effect) -> Value {
-    if let (Kind::Plan, Action::Moved, Some(to)) = (own.kind, own.action, own.to) {
-        return effect(to.as_str(), own.kind, own.id);
+fn finished(own: &Effect) -> SideEffect {
+    match (own.kind, own.action, own.to) {
+        (Kind::Plan, Action::Moved, Some(to)) => SideEffect::new(to.as_str(), own.kind, own.id),
+        _ => SideEffect { to: None, ..SideEffect::of(own) },
     }
-    let mut shown = effect(own.action.as_str(), own.kind, own.id);
-    if let Some(detail) = &own.detail {
-        shown["detail"] = detail.as_str().into();
-    }
-    shown
-}
-
-fn effect(action: &str, kind: Kind, id: RecordId) -> Value {
-    json!({ "action": action, "entity": kind, "id": id.to_string() })
 }
 
 /// Lists the side effects of a command in the words of this dialect.
-fn effects(given: &[Effect]) -> Value {
-    let one = |effect: &Effect| {
-        let mut own = json!({ "action": effect.action, "entity": effect.kind, "id": effect.id });
-        if let Some(to) = effect.to {
-            own["to"] = json!(to);
-        }
-        if let Some(detail) = &effect.detail {
-            own["detail"] = detail.as_str().into();
-        }
-        own
-    };
-    given.iter().map(one).collect()
-}
-
-/// Describes a record that was created or changed.
-pub(super) fn created(record: &Record) -> Value {
-    json!({
-        "id": record.id,
-        "short_label": record.id.label(),
-        "kind": record.id.kind,
-        "status": record.status,
-        "version": record.version,
-        "created_at": utc(record.created_at),
-        "updated_at": utc(record.updated_at),
-        "entry": record.updated_seq,
-    })
+fn effects(given: &[Effect]) -> Vec<SideEffect> {
+    given.iter().map(SideEffect::of).collect()
 }
 
 /// Describes a claim that was asked for, with the entry that opened it.
-fn with_status(claim: &Claim, entry: Option<u64>, status: &str) -> Value {
-    json!({
-        "id": claim.id,
-        "short_label": claim.id.label(),
-        "kind": Kind::Claim,
-        "status": claim.status,
-        "claim_status": status,
-        "scope": claim.scope(),
-        "created_at": utc(claim.opened_at),
-        "updated_at": utc(claim.updated_at),
-        "expires_at": utc(claim.expires_at),
-        "entry": entry,
-        "next_actions": [{
-            "tool": Verb::Transition.tool(),
-            "args": { "entity": "claim", "id": claim.id, "to": "released" },
-            "when": "when you are done there",
-        }],
-    })
+fn with_status(claim: &Claim, entry: Option<u64>, status: &str) -> Stored {
+    let release = json!({ "entity": "claim", "id": claim.id, "to": "released" });
+    let tool = Verb::Transition.tool();
+    let next = json!({ "tool": tool, "args": release, "when": "when you are done there" });
+    Stored {
+        kind: Some(Kind::Claim),
+        status: Some(claim.status),
+        claim_status: Some(status.to_owned()),
+        scope: Some(claim.scope()),
+        created_at: Some(utc(claim.opened_at)),
+        updated_at: Some(utc(claim.updated_at)),
+        expires_at: Some(utc(claim.expires_at)),
+        entry,
+        next_actions: vec![next],
+        ..Stored::new(claim.id)
+    }
 }
 
 /// The scope of the work on a plan, if the plan names one.

@@ -16,7 +16,7 @@ use serde::Serialize;
 use std::path::Path;
 
 use super::next::capsule_of;
-use super::{Told, Work, needed};
+use super::{Worded, Work, needed};
 use crate::context::ProjectContext;
 use crate::error::Error;
 
@@ -41,7 +41,7 @@ pub struct Checkpointed {
     pub checkpoint: Option<String>,
 }
 
-impl Told for Checkpointed {
+impl Worded for Checkpointed {
     fn text(&self) -> String {
         match &self.checkpoint {
             Some(checkpoint) => format!("{checkpoint} of {} is recorded", self.task),
@@ -61,7 +61,7 @@ pub struct Handed {
     pub released: usize,
 }
 
-impl Told for Handed {
+impl Worded for Handed {
     fn text(&self) -> String {
         let claims = match self.released {
             0 => String::new(),
@@ -156,10 +156,16 @@ fn stays_inside(context: &ProjectContext, root: &Path, file: &Path) -> Result<()
 }
 
 /// Hands in the task in hand: it is done, and what was claimed for it is released. Inside a run the
-/// workspace says `complete`, and the coordinator merges its final checkpoint.
+/// workspace says `complete`, and the coordinator merges its final checkpoint. A workspace on a branch
+/// has nothing to hand in: whoever started its agent merges the branch once the agent has ended.
 pub fn done(context: &ProjectContext, text: Option<&str>) -> Result<Handed, Error> {
     match needed(context)? {
         Work::Workspace(own) => {
+            if own.branch.is_some() {
+                let message = format!("there is nothing to hand in for {}", own.workspace);
+                let way = "Just end: what you changed is judged and merged then.";
+                return Err(Error::refused(Rule::StateAllows, message).hint(way));
+            }
             if own.latest_final.is_none() {
                 let message = format!("{} has no final checkpoint to hand in", own.workspace);
                 let way = "Make one first: `althing checkpoint TEXT --file PATH --final`.";
@@ -244,9 +250,9 @@ fn signal(
         workspace: Some(own.workspace.clone()),
     };
     match context.execute(Command::SignalEmit(emit))? {
-        Reply::Signal(said) => Ok(Handed {
+        Reply::Signal(emitted) => Ok(Handed {
             task: own.workspace.to_string(),
-            status: said.status.to_string(),
+            status: emitted.status.to_string(),
             released: 0,
         }),
         other => Err(Error::unexpected(&other)),

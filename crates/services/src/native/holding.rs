@@ -7,7 +7,7 @@ use althing_kernel::{Command, Reply};
 use serde::Serialize;
 
 use super::planning::surfaces;
-use super::{Told, Work, in_hand, until};
+use super::{Worded, Work, in_hand, until};
 use crate::context::ProjectContext;
 use crate::error::Error;
 
@@ -25,7 +25,7 @@ pub struct Claimed {
     pub task: Option<String>,
 }
 
-impl Told for Claimed {
+impl Worded for Claimed {
     fn text(&self) -> String {
         format!("you hold {} ({})", self.files.join(", "), self.until)
     }
@@ -38,7 +38,7 @@ pub struct Released {
     pub released: Vec<String>,
 }
 
-impl Told for Released {
+impl Worded for Released {
     fn text(&self) -> String {
         match self.released.as_slice() {
             [] => "you held nothing there".to_owned(),

@@ -30,12 +30,12 @@ use crate::error::Error;
 use crate::mail::workspaces;
 
 /// An answer with a text for people and models.
-pub trait Told: Serialize {
+pub trait Worded: Serialize {
     /// The answer in words.
     fn text(&self) -> String;
 
     /// The answer as a value, with its words under `text`.
-    fn told(&self) -> Result<Value, Error> {
+    fn value(&self) -> Result<Value, Error> {
         let mut value = serde_json::to_value(self)
             .map_err(|error| Error::defect(format!("an answer cannot be written: {error}")))?;
         value["text"] = self.text().into();

@@ -1,7 +1,7 @@
 //! `next`: taking a task, with its claim and what to know about it.
 
 use althing_kernel::blackboard::Handle;
-use althing_kernel::blackboard::view::{CommonsAnswer, OfHandle};
+use althing_kernel::blackboard::view::{BlackboardAnswer, OfHandle};
 use althing_kernel::query::{Answer, OfEnvelope, OfWorkspace, Query};
 use althing_kernel::records::next::{Next, NextTask};
 use althing_kernel::records::{Record, RecordId};
@@ -9,7 +9,7 @@ use althing_kernel::workspace::view::WorkspaceView;
 use althing_kernel::{Command, Reply, Rule, WorkspaceId};
 use serde::Serialize;
 
-use super::{Told, Work, first_line, in_hand, title, until};
+use super::{Worded, Work, first_line, in_hand, title, until};
 use crate::context::ProjectContext;
 use crate::error::Error;
 use crate::mail::{self, text_of};
@@ -55,7 +55,7 @@ pub struct Brief {
     pub know: Vec<Known>,
 }
 
-impl Told for Brief {
+impl Worded for Brief {
     fn text(&self) -> String {
         let head = if self.taken { "you have it now" } else { "you have it already" };
         let mut lines = vec![format!("{} – {head}", self.task)];
@@ -144,7 +144,7 @@ fn last_checkpoint(context: &ProjectContext, task: RecordId) -> Result<Option<St
     let asked = Query::CapsuleGet(OfHandle { id: capsule_of(task)? });
     match context.look_up(&asked)? {
         None => Ok(None),
-        Some(Answer::Commons(CommonsAnswer::Capsule(found))) => Ok(Some(found.what.clone())),
+        Some(Answer::Blackboard(BlackboardAnswer::Capsule(found))) => Ok(Some(found.what.clone())),
         Some(other) => Err(Error::unexpected(&other)),
     }
 }

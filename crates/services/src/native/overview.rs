@@ -1,14 +1,15 @@
 //! `status`: the caller's task, claims and mail, and what others do.
 
-use althing_dialects::frugal::planning::called;
+use althing_dialects::frugal::haid::called;
 use althing_kernel::records::{Kind, Status, next as ready};
 use althing_kernel::{Principal, Surface};
 use serde::Serialize;
 
-use super::{Told, Work, first_line, in_hand};
+use super::{Worded, Work, first_line, in_hand};
 use crate::context::ProjectContext;
 use crate::error::Error;
-use crate::{mail, peers};
+use crate::mail;
+use crate::peers;
 
 /// The most lines of each list.
 const LISTED_MAX: usize = 5;
@@ -31,7 +32,7 @@ pub struct Overview {
     pub open: usize,
 }
 
-impl Told for Overview {
+impl Worded for Overview {
     fn text(&self) -> String {
         let mut lines = Vec::new();
         let task = self.task.as_deref().unwrap_or("none; take one with next");

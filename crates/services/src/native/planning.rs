@@ -10,7 +10,7 @@ use althing_kernel::text::Text;
 use althing_kernel::{Command, Reply, Surface};
 use serde::Serialize;
 
-use super::{Told, first_line};
+use super::{Worded, first_line};
 use crate::context::ProjectContext;
 use crate::error::Error;
 
@@ -47,7 +47,7 @@ pub struct Plans {
     pub tasks: Vec<Made>,
 }
 
-impl Told for Plans {
+impl Worded for Plans {
     fn text(&self) -> String {
         let line = |made: &Made| {
             let scope = match made.scope.as_slice() {

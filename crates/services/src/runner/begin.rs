@@ -78,7 +78,10 @@ fn base(shared: &Shared, options: &Options) -> Result<(ObjectId, Vec<String>), E
             "Finish or abort it first, or say which commit to begin with: `--base REVISION`.";
         return Err(Error::unavailable(finding.text()).hint(hint));
     }
-    let notes = survey.with_effect(Effect::Notice).map(|finding| finding.text()).collect();
+    let notes = survey
+        .with_effect(Effect::Notice)
+        .map(althing_workshop::repository::Finding::text)
+        .collect();
     let base = match &options.base {
         None => survey.base().map_err(unfit)?,
         Some(named) => {

@@ -175,7 +175,7 @@ impl Supervisor<'_> {
     }
 
     /// Has work that was handed in done again.
-    fn revise(&mut self, id: &WorkspaceId, evidence: &str) -> Result<(), Error> {
+    pub(super) fn revise(&self, id: &WorkspaceId, evidence: &str) -> Result<(), Error> {
         let decide = Decide {
             conflicts: Vec::new(),
             decision: Decision::Revise,
@@ -309,7 +309,7 @@ impl Supervisor<'_> {
                 | Trigger::SystemShutdown,
             )
             | None => false,
-            Some(_) => self.others_can(plan, &self.kinds_that_tried(state, plan)),
+            Some(_) => self.others_can(plan, &Self::kinds_that_tried(state, plan)),
         }
     }
 

@@ -77,7 +77,12 @@ fn overlap(one: &Planned, other: &Planned) -> Option<Overlap> {
 fn waits_for(tasks: &[Planned]) -> BTreeMap<&str, BTreeSet<&str>> {
     let direct: BTreeMap<&str, Vec<&str>> = tasks
         .iter()
-        .map(|task| (task.key.as_str(), task.depends_on.iter().map(|key| key.as_str()).collect()))
+        .map(|task| {
+            (
+                task.key.as_str(),
+                task.depends_on.iter().map(althing_kernel::text::Text::as_str).collect(),
+            )
+        })
         .collect();
     let all = |key: &str| {
         let mut seen = BTreeSet::new();
@@ -101,7 +106,8 @@ fn chains(tasks: &[Planned]) -> BTreeMap<&str, Vec<String>> {
         let count = left.len();
         left.retain(|task| {
             let known = |key: &&str| tasks.iter().any(|own| own.key.as_str() == *key);
-            let before = task.depends_on.iter().map(|key| key.as_str()).filter(known);
+            let before =
+                task.depends_on.iter().map(althing_kernel::text::Text::as_str).filter(known);
             let before: Vec<Option<&Vec<String>>> = before.map(|key| chains.get(key)).collect();
             if before.iter().any(Option::is_none) {
                 return true;

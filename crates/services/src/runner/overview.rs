@@ -34,7 +34,6 @@ pub struct AttemptView {
     /// The state of the workspace.
     pub status: Status,
     /// Since when.
-    #[serde(serialize_with = "micros")]
     pub since: Timestamp,
     /// The kind of program.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -53,10 +52,6 @@ pub struct AttemptView {
     pub branch: Option<String>,
     /// The folder with its log.
     pub folder: PathBuf,
-}
-
-fn micros<S: serde::Serializer>(at: &Timestamp, to: S) -> Result<S::Ok, S::Error> {
-    to.serialize_i64(i64::try_from(at.micros()).unwrap_or(i64::MAX))
 }
 
 /// The folder for what runs keep beside the trail.
@@ -128,7 +123,7 @@ pub fn failed_task(context: &ProjectContext, named: &str) -> Result<althing_kern
     let mut own = all.filter(|plan| key_of(plan) == named || plan.task_id().as_str() == named);
     let found =
         own.find(|plan| state.is_governed(plan) || plan.task_state() == Some(TaskState::Failed));
-    found.map(|plan| plan.task_id()).ok_or_else(|| {
+    found.map(althing_kernel::records::Record::task_id).ok_or_else(|| {
         Error::not_found(format!("there is no task {named:?} in the run"))
             .hint("`althing task list` lists the tasks.")
     })

@@ -81,18 +81,17 @@ pub(crate) fn prepare(shared: &Shared, id: &WorkspaceId, tree_name: &str) -> Res
         }
         _ => make(shared, &name, &run_name(&root), own.as_ref(), &target)?,
     };
-    let base = match &own {
-        Some(own) => object(&own.base)?,
-        None => {
-            let base = tree.base().clone();
-            let set = SetBranch {
-                base: commit_id(&base)?,
-                branch: RecordedBranch::new(tree.branch().as_str()).map_err(Error::unreadable)?,
-                workspace: id.clone(),
-            };
-            lead.execute(Command::WorkspaceBranch(set))?;
-            base
-        }
+    let base = if let Some(own) = &own {
+        object(&own.base)?
+    } else {
+        let base = tree.base().clone();
+        let set = SetBranch {
+            base: commit_id(&base)?,
+            branch: RecordedBranch::new(tree.branch().as_str()).map_err(Error::unreadable)?,
+            workspace: id.clone(),
+        };
+        lead.execute(Command::WorkspaceBranch(set))?;
+        base
     };
     set_up(shared, id, &tree)?;
     Ok(Place { tree, base })
@@ -105,13 +104,11 @@ fn make(
     own: Option<&Branch>,
     target: &Branch,
 ) -> Result<AttemptTree, Error> {
-    let (branch, base, if_branch_exists) = match own {
+    let (branch, base, if_branch_exists) = if let Some(own) = own {
         // The folder is gone, and its branch has what was committed.
-        Some(own) => (own.name.to_string(), object(&own.base)?, IfBranchExists::Continue),
-        None => {
-            let branch = format!("althing/{run}/{name}");
-            (branch, object(&target.tip)?, IfBranchExists::NextFree)
-        }
+        (own.name.to_string(), object(&own.base)?, IfBranchExists::Continue)
+    } else {
+        (format!("althing/{run}/{name}"), object(&target.tip)?, IfBranchExists::NextFree)
     };
     let new = NewTree {
         name: name.clone(),

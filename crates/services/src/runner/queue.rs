@@ -35,7 +35,7 @@ use super::shared::Shared;
 use crate::error::{Error, ErrorKind};
 
 /// How long somebody waits for a merge that goes on.
-const LOCK_WAIT: Duration = Duration::from_secs(60);
+const LOCK_WAIT: Duration = Duration::from_mins(1);
 
 /// Work that can be merged.
 #[derive(Clone, Debug)]
@@ -171,7 +171,8 @@ fn try_merge(shared: &Shared, candidate: &Candidate, tip: &ObjectId) -> Result<T
             Ok(Tried::Made(commit))
         }
         Merged::Outside { paths } => {
-            let paths: Vec<String> = paths.iter().map(|path| path.shown()).collect();
+            let paths: Vec<String> =
+                paths.iter().map(althing_workshop::git::tree_path::TreePath::shown).collect();
             returned(format!("These files may not be changed: {}", paths.join(", ")), false)
         }
         Merged::Conflicts(conflicts) => returned(in_words(&conflicts), true),
@@ -272,23 +273,23 @@ fn hand_in(shared: &Shared, candidate: &Candidate, onto: &ObjectId) -> Result<Op
     let agent = shared.agent(&candidate.agent);
     let own = view(&agent, &candidate.id)?;
     let state = agent.present()?.state;
-    let held = state.leases().filter(|(_, lease)| lease.workspace.as_ref() == Some(&candidate.id));
-    let epoch = held.map(|(_, lease)| lease.epoch).max();
+    let leases = state.leases().filter(|(_, own)| own.workspace.as_ref() == Some(&candidate.id));
+    let epoch = leases.map(|(_, lease)| lease.epoch).max();
     if own.status == Status::Integrating {
         return Ok(epoch);
     }
-    let head = ObjectId::new(&candidate.passed.commit).map_err(git)?;
-    let tree = shared.repository().tree_of(&head).map_err(git)?;
+    let commit = ObjectId::new(&candidate.passed.commit).map_err(git)?;
+    let tree = shared.repository().tree_of(&commit).map_err(git)?;
     // The work of others that was merged into it is not its own.
-    let base = shared.repository().merge_base(onto, &head).map_err(git)?;
+    let base = shared.repository().merge_base(onto, &commit).map_err(git)?;
     let base = base.unwrap_or_else(|| onto.clone());
     let said = candidate.passed.text.trim();
     let create = checkpoint::Create {
         artifacts: Vec::new(),
-        commit: Some(checkpoint::Commit { commit: commit_id(&head)?, tree: commit_id(&tree)? }),
+        commit: Some(checkpoint::Commit { commit: commit_id(&commit)?, tree: commit_id(&tree)? }),
         confidence: Confidence::default(),
         content: (!said.is_empty()).then(|| Content::Text(said.into())),
-        files_changed: files(shared, &agent, &base, &head)?,
+        files_changed: files(shared, &agent, &base, &commit)?,
         intent: Text::lossy(&candidate.title),
         parent: own.head,
         resource_usage: None,

@@ -32,14 +32,14 @@ use crate::error::{Error, ErrorKind};
 /// How often it looks even if nothing happens.
 const LOOK: Duration = Duration::from_millis(250);
 /// How long the store may be out of reach before the run gives up.
-const PATIENCE: Duration = Duration::from_secs(120);
+const PATIENCE: Duration = Duration::from_mins(2);
 
 /// Something that a thread reports.
 pub(super) enum Report {
     /// Something may have happened: an entry of the trail, the end of a process.
     News,
     /// A worktree is there, or cannot be made.
-    Prepared(WorkspaceId, Result<Place, Error>),
+    Prepared(WorkspaceId, Result<Box<Place>, Error>),
     /// The work of a turn was looked at.
     Judged(WorkspaceId, u32, Result<Judgement, Error>),
     /// The work of others was merged into a worktree.
@@ -311,7 +311,7 @@ impl<'s> Supervisor<'s> {
     /// The tasks that agents of a kind have tried in vain.
     fn tried_by(&self, state: &State, kind: &str) -> Few<RecordId, 500> {
         let tried = |plan: &&Record| {
-            let kinds = self.kinds_that_tried(state, plan);
+            let kinds = Self::kinds_that_tried(state, plan);
             kinds.iter().any(|own| own == kind) && self.others_can(plan, &kinds)
         };
         let ids: Vec<RecordId> =
@@ -320,7 +320,7 @@ impl<'s> Supervisor<'s> {
     }
 
     /// The kinds of agents whose attempts at a task failed by themselves.
-    pub(super) fn kinds_that_tried(&self, state: &State, plan: &Record) -> Vec<String> {
+    pub(super) fn kinds_that_tried(state: &State, plan: &Record) -> Vec<String> {
         let history = plan.task().map(|part| part.history.as_slice()).unwrap_or_default();
         let agents = history.iter().filter_map(|id| {
             let (_, known) = state.workspaces().find(|(own, _)| *own == id)?;
@@ -368,18 +368,18 @@ impl<'s> Supervisor<'s> {
     /// Whether somebody may still do something about a task: it waits for approval, for a worker of
     /// this run, or for a task of which that is true.
     fn can_go_on(&self, state: &State, plan: &Record) -> bool {
-        let Some(stage) = plan.task_state() else { return false };
+        let Some(now) = plan.task_state() else { return false };
         let waits = || {
             plan.fields.depends_on.iter().all(|id| {
                 let before = state.memory().record(*id);
                 before.is_none_or(|before| {
-                    let done = before.task_state().is_some_and(TaskState::is_over);
+                    let is_over = before.task_state().is_some_and(TaskState::is_over);
                     let cancelled = before.task_state() == Some(TaskState::Cancelled);
-                    (done && !cancelled) || self.can_go_on(state, before)
+                    (is_over && !cancelled) || self.can_go_on(state, before)
                 })
             })
         };
-        match stage {
+        match now {
             TaskState::Draft => {
                 state.gates().any(|(_, gate)| gate.task.as_ref() == Some(&plan.task_id()))
             }

@@ -4,12 +4,15 @@ use althing_kernel::text::Text;
 use althing_kernel::workspace::meter::{Amount, Report as MeterReport};
 use althing_kernel::workspace::process::{Outcome, Report};
 use althing_kernel::{Command, Rule, Timestamp, WorkspaceId};
-use althing_workshop::agents::{Moment, Request, Retry, Session, Verdict, Wiring, session_id};
+use althing_workshop::agents::{
+    Agent, Moment, Place, Progress, Request, Retry, Session, Usage, Verdict, Wiring,
+    recorded_usage, session_id,
+};
 use althing_workshop::attempt_tree::AttemptTree;
-use althing_workshop::process::{self, Start, Status};
+use althing_workshop::process::{self, Ended, Start, Status};
 use std::collections::BTreeMap;
 use std::path::Path;
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::Duration;
 
 use super::attempt::{Attempt, write_whole};
 use super::brief::feedback;
@@ -22,9 +25,9 @@ use crate::error::Error;
 /// The file with the message of a further turn.
 const MESSAGE: &str = "message.md";
 /// How long agents rest if their provider does not say how long.
-const REST_DEFAULT: Duration = Duration::from_secs(60);
+const REST_DEFAULT: Duration = Duration::from_mins(1);
 /// The longest rest.
-const REST_MAX: Duration = Duration::from_secs(6 * 60 * 60);
+const REST_MAX: Duration = Duration::from_hours(6);
 
 /// The moments at which an agent of a run asks Althing.
 const HOOKS: &[Moment] = &[Moment::Edit, Moment::Session, Moment::Prompt, Moment::Stop];
@@ -52,7 +55,7 @@ impl Turn<'_> {
         let folder = &self.attempt.folder;
         let agent = self.kind.agent()?;
         let session = self.session.as_deref().filter(|_| agent.can_resume());
-        let message = self.message(session.is_some())?;
+        let message = self.message(session.is_some() && agent.remembers_brief())?;
         let own = session_id(self.attempt.id.as_str(), self.number);
         let env = self.env();
         let files = folder.join("files");
@@ -85,11 +88,11 @@ impl Turn<'_> {
     }
 
     /// The file that the agent reads first: its brief, or what was found after its last turn.
-    fn message(&self, goes_on: bool) -> Result<std::path::PathBuf, Error> {
+    fn message(&self, has_brief: bool) -> Result<std::path::PathBuf, Error> {
         let brief = self.attempt.folder.join(BRIEF);
         let Some(evidence) = self.evidence else { return Ok(brief) };
         let mut text = feedback(evidence);
-        if !goes_on {
+        if !has_brief {
             let whole = std::fs::read_to_string(&brief)
                 .map_err(|error| Error::unavailable(format!("{}: {error}", brief.display())))?;
             text = format!("{whole}\n\n{text}");
@@ -183,9 +186,32 @@ impl Over<'_> {
     }
 }
 
+/// Adds what an agent used to what it printed, for agents that only write it to their own files.
+pub(crate) fn add_recorded(
+    kind: &AgentKind,
+    folder: &Path,
+    ended: &Ended,
+    before: Usage,
+    progress: &mut Progress,
+) {
+    let Ok(Agent::Known(adapter)) = kind.agent() else { return };
+    let Some(home) = std::env::home_dir() else { return };
+    let place = Place {
+        home: &home,
+        variable: |name| std::env::var(name).ok(),
+        folder,
+        session: progress.session.as_deref(),
+        since_ms: ended.since_ms,
+    };
+    if let Some((session, used)) = recorded_usage(adapter, &place) {
+        progress.usage = used.since(before);
+        progress.session = Some(session);
+    }
+}
+
 /// How long agents of a kind rest after their provider refused.
-pub(crate) fn rest(retry: Option<Retry>) -> Duration {
-    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+pub(crate) fn rest(retry: Option<Retry>, now: Timestamp) -> Duration {
+    let now = Duration::from_micros(now.micros());
     let rest = match retry {
         None => REST_DEFAULT,
         Some(Retry::After(time)) => time,

@@ -185,8 +185,11 @@ fn revert<'m>(
                 at = commit;
             }
             Reverted::Conflicts(conflicts) => {
-                let lines: Vec<String> =
-                    conflicts.conflicts.iter().map(|conflict| conflict.line()).collect();
+                let lines: Vec<String> = conflicts
+                    .conflicts
+                    .iter()
+                    .map(althing_workshop::merge::Conflict::line)
+                    .collect();
                 let message = format!(
                     "{} cannot be taken back, because later work changed the same lines: {}",
                     merged.task,

@@ -83,7 +83,6 @@ pub struct Line {
     /// Its position.
     pub seq: u64,
     /// When.
-    #[serde(serialize_with = "micros")]
     pub at: Timestamp,
     /// Who.
     pub actor: String,
@@ -92,10 +91,6 @@ pub struct Line {
     /// The event.
     #[serde(skip)]
     pub event: Event,
-}
-
-fn micros<S: serde::Serializer>(at: &Timestamp, to: S) -> Result<S::Ok, S::Error> {
-    to.serialize_u64(at.micros())
 }
 
 /// Answers why a line or a file is as it is.

@@ -44,9 +44,41 @@ impl Supervisor<'_> {
             _ if is_moved => self.let_go(id, &known),
             Status::Suspended | Status::Migrating => self.pause(id, &known),
             Status::Active | Status::Blocked => self.go_on(id, &known, hold),
+            Status::Integrating => self.handed_in(id, &known, hold),
             // The merge queue goes on with these, and an idle one has not taken its mail.
-            Status::Integrating | Status::Conflicted | Status::Closed | Status::Failed => Ok(()),
+            Status::Conflicted | Status::Closed | Status::Failed => Ok(()),
             Status::Idle => self.take_mail(id),
+        }
+    }
+
+    /// Judges work that its agent handed in by itself, once the agent has ended. What does not pass
+    /// is done again in another attempt. Work that passed is the merge queue's.
+    fn handed_in(&mut self, id: &WorkspaceId, known: &Workspace, hold: Hold) -> Result<(), Error> {
+        let Some(attempt) = self.attempts.get(id) else { return Ok(()) };
+        let turns = Turns::read(&attempt.folder);
+        if turns.passed.is_some() || attempt.waits(Instant::now()) {
+            return Ok(());
+        }
+        let ended = match turn::status(&attempt.folder)? {
+            Process::Running(_) if hold == Hold::Now => {
+                self.stop(id);
+                return Ok(());
+            }
+            Process::Running(running) => return self.hear(id, known, &running),
+            Process::Ended(ended) => ended,
+            Process::Lost(lost) if !lost.left.is_empty() => {
+                self.stop(id);
+                return Ok(());
+            }
+            Process::NotStarted | Process::Lost(_) => {
+                return self.revise(id, "Its process was lost sight of.");
+            }
+        };
+        let verdict = self.record_end(id, known, &ended)?;
+        match (turns.evidence, verdict) {
+            (Some(evidence), _) if turns.judged == ended.turn => self.revise(id, &evidence),
+            (_, Verdict::Done { text }) => self.judge(id, ended.turn, text.unwrap_or_default()),
+            _ => self.revise(id, "It was handed in, and its agent did not come to an end."),
         }
     }
 
@@ -157,18 +189,18 @@ impl Supervisor<'_> {
         std::thread::spawn(move || {
             let made = prepare::prepare(&shared, &id, &name).and_then(|place| {
                 prepare::brief(&shared, &id, &task)?;
-                Ok(place)
+                Ok(Box::new(place))
             });
             // The run may be over.
             drop(send.send(Report::Prepared(id, made)));
         });
     }
 
-    pub(super) fn prepared(&mut self, id: &WorkspaceId, result: Result<Place, Error>) {
+    pub(super) fn prepared(&mut self, id: &WorkspaceId, result: Result<Box<Place>, Error>) {
         let Some(attempt) = self.attempts.get_mut(id) else { return };
         attempt.job = None;
         match result {
-            Ok(place) => attempt.place = Some(place),
+            Ok(place) => attempt.place = Some(*place),
             Err(error) => {
                 let reason = format!("its worktree cannot be made: {}", error.message());
                 self.give_up(id, &reason);
@@ -290,7 +322,7 @@ impl Supervisor<'_> {
         match verdict {
             Verdict::Done { text } => self.judge(id, ended.turn, text.unwrap_or_default()),
             Verdict::RateLimited { retry } => {
-                let rest = turn::rest(retry);
+                let rest = turn::rest(retry, self.shared.lead().now());
                 self.rest(id, rest);
                 let Some(attempt) = self.attempts.get_mut(id) else { return Ok(()) };
                 // The turn after it comes when the rest is over.
@@ -374,8 +406,12 @@ impl Supervisor<'_> {
         let (format, program) = (kind.format()?, kind.name.clone());
         let Some(listening) = attempt.listening.as_mut() else { return Ok(Verdict::Stopped) };
         listening.follower.finish().map_err(git)?;
-        let progress = listening.follower.progress().clone();
+        let mut progress = listening.follower.progress().clone();
         let verdict = verdict(format, &progress, ended);
+        if let Some(place) = &attempt.place {
+            let before = Turns::read(&attempt.folder).session.into();
+            turn::add_recorded(kind, place.tree.path(), ended, before, &mut progress);
+        }
         self.put_on_meter(id, known, progress.usage)?;
         let Some(attempt) = self.attempts.get_mut(id) else { return Ok(verdict) };
         let mut turns = Turns::read(&attempt.folder);
@@ -383,7 +419,7 @@ impl Supervisor<'_> {
         turns.write(&attempt.folder)?;
         let (outcome, reason) = turn::outcome_of(&verdict);
         let rests = match &verdict {
-            Verdict::RateLimited { retry } => Some(turn::rest(*retry)),
+            Verdict::RateLimited { retry } => Some(turn::rest(*retry, self.shared.lead().now())),
             _ => None,
         };
         let context = self.shared.agent(&attempt.agent);

@@ -6,21 +6,17 @@
 //! [`Manifest`], lists the content and its hashes. The trail records the hash of the manifest, so a
 //! signed head covers everything in both files.
 //!
-//! In the store a [`Stub`] stands in the place of an entry that is in an archive. It keeps both
+//! In the store a [`Stub`](crate::stub::Stub) stands in the place of an entry that is in an archive. It keeps both
 //! hashes of the entry, so the chains and the tree can be followed without the archive.
 
-mod inspect;
 mod manifest;
 mod read;
 mod replay_base;
-mod stub;
 mod write;
 
-pub use inspect::inspect;
 pub use manifest::{Manifest, Segment};
 pub(crate) use read::ArchiveFetcher;
 pub use read::{Checked, Lines, check_files};
-pub use stub::{Stub, StubError, Wanted};
 pub use write::{ArchiveWriter, UNFINISHED, Written};
 
 use althing_kernel::Blob;
@@ -28,7 +24,7 @@ use althing_kernel::archive::Number;
 use sha2::Digest as _;
 use std::path::{Path, PathBuf};
 
-use crate::log::{LogError, LogErrorKind};
+use crate::error::{LogError, LogErrorKind};
 
 /// The folder beside the store.
 pub const FOLDER: &str = "archive";

@@ -8,11 +8,10 @@ use std::fs::File;
 use std::io::{Read as _, Seek as _, SeekFrom};
 use std::sync::Arc;
 
-use super::{
-    ArchiveRecord, Archives, Manifest, Segment, Stage, Stub, Wanted, blob_of, damaged, unreadable,
-};
+use super::{ArchiveRecord, Archives, Manifest, Segment, Stage, blob_of, damaged, unreadable};
 use crate::commit::Commit;
-use crate::log::{LogError, LogErrorKind};
+use crate::error::{LogError, LogErrorKind};
+use crate::stub::{Stub, Wanted};
 
 /// Uncompressed segments to keep in memory: archives of neighbouring times may overlap.
 const PIECES_KEPT: usize = 16;

@@ -10,8 +10,9 @@ use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread::JoinHandle;
 
-use super::{Archives, Manifest, Segment, Stub, blob_of, sync_folder, unwritable};
-use crate::log::{LogError, LogErrorKind};
+use super::{Archives, Manifest, Segment, blob_of, sync_folder, unwritable};
+use crate::error::{LogError, LogErrorKind};
+use crate::stub::Stub;
 
 /// Bytes of lines per segment.
 const SEGMENT_BYTES: usize = 1 << 20;
@@ -189,10 +190,10 @@ impl ArchiveWriter {
         })?;
         let hash = blob_of(&text);
         let data = self.archives.data(manifest.number, &hash);
-        let told = self.archives.manifest(manifest.number, &hash);
+        let path = self.archives.manifest(manifest.number, &hash);
         file.sync_all().map_err(|error| unwritable(&self.path, &error))?;
         std::fs::rename(&self.path, &data).map_err(|error| unwritable(&data, &error))?;
-        put_synced(&told, &text)?;
+        put_synced(&path, &text)?;
         sync_folder(self.archives.folder())?;
         // The name of the folder itself has to survive a power cut as well.
         if let Some(parent) = self.archives.folder().parent() {

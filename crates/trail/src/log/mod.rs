@@ -14,44 +14,14 @@ pub mod sqlite;
 
 use std::time::Duration;
 
-use althing_kernel::archive::Floor;
+use althing_kernel::archive::ReplayBase;
 
-use crate::archive::{ArchiveRecord, Wanted};
+use crate::archive::ArchiveRecord;
 use crate::commit::Commit;
 use crate::hash::Hash;
+use crate::stub::Wanted;
 
-/// Error of a log.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{message}")]
-pub struct LogError {
-    /// Kind of error.
-    pub kind: LogErrorKind,
-    /// The operation that failed, and the message of the storage.
-    pub message: String,
-}
-
-/// Kinds of log errors.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum LogErrorKind {
-    /// There is no log there.
-    Missing,
-    /// Another process keeps it locked.
-    Locked,
-    /// The storage refuses writes: full, read-only, failing.
-    Unwritable,
-    /// The storage cannot be read.
-    Unreadable,
-    /// The stored data is damaged.
-    Corrupt,
-    /// Written by a newer version.
-    Newer,
-    /// Not a log of Althing.
-    Foreign,
-    /// Replaced by another log since it was opened.
-    Replaced,
-    /// The requested entries are in an archive that is missing.
-    ArchiveMissing,
-}
+pub use crate::error::{LogError, LogErrorKind};
 
 /// Reasons why an append did not succeed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -103,7 +73,7 @@ pub trait LogReader: Send {
     }
 
     /// The base that replay begins with, if earlier entries cannot be read any more.
-    fn floor(&mut self) -> Result<Option<Floor>, LogError> {
+    fn replay_base(&mut self) -> Result<Option<ReplayBase>, LogError> {
         Ok(None)
     }
 
@@ -185,13 +155,6 @@ pub trait Store: Send + Sync {
 
     /// Opens a handle for writing.
     fn writer(&self) -> Result<Box<dyn Log>, LogError>;
-}
-
-impl LogError {
-    /// Makes an error of a kind.
-    pub fn new(kind: LogErrorKind, message: impl Into<String>) -> Self {
-        LogError { kind, message: message.into() }
-    }
 }
 
 /// Number of entries whose hashes one tile holds.

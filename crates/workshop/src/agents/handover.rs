@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 
 use super::launch::{Launch, Request, Wiring, utf8};
 use super::plugin;
+use super::private_home::PrivateHome;
 use super::table::{Adapter, HookWay, McpWay, SystemSettings};
 use crate::error::WorkshopError;
 use crate::process::MARKER;
@@ -111,6 +112,7 @@ impl Hand<'_> {
             }
             HookWay::CodexOptions => self.codex_hooks(launch)?,
             HookWay::SystemSettings(system) => self.system_settings(system, launch)?,
+            HookWay::GeminiHome { variable } => self.gemini_home(variable, launch)?,
             HookWay::CopilotPlugin => {
                 let file = self.write("plugin/hooks.json", &self.copilot_hooks()?)?;
                 let about = json!({
@@ -159,9 +161,9 @@ impl Hand<'_> {
                 launch.args.extend(["-c".to_owned(), server]);
             }
             // Written together with the hooks, or alone.
-            McpWay::SystemSettings => {
-                if let HookWay::SystemSettings(system) = self.adapter.hooks {
-                    self.system_settings(system, launch)?;
+            McpWay::GeminiHome => {
+                if let HookWay::GeminiHome { variable } = self.adapter.hooks {
+                    self.gemini_home(variable, launch)?;
                 }
             }
             McpWay::OpencodeConfig => {
@@ -248,36 +250,35 @@ impl Hand<'_> {
         Ok(json!({ "version": 1, "hooks": events }))
     }
 
-    /// Hooks and servers in a file of system settings, together with what the system has there.
+    /// Hooks in a file of system settings, together with what the system has there.
     fn system_settings(
         &self,
         system: SystemSettings,
         launch: &mut Launch,
     ) -> Result<(), WorkshopError> {
         let mut settings = self.settings_of_system(system)?;
-        let (name, tools): (fn(Moment) -> &'static str, Tools) = if system.has_claude_names {
-            (Moment::of_claude, Tools::Qwen)
-        } else {
-            (Moment::of_gemini, Tools::Gemini)
-        };
-        let events = self.events(name, tools)?;
-        if let (Some(hooks), Value::Object(events)) = (object_in(&mut settings, "hooks"), events) {
-            for (event, entries) in events {
-                let list = hooks.entry(event).or_insert_with(|| json!([]));
-                if let (Some(list), Value::Array(entries)) = (list.as_array_mut(), entries) {
-                    list.extend(entries);
-                }
-            }
-        }
-        if self.wiring.mcp && self.adapter.mcp == McpWay::SystemSettings {
-            let own = self.servers()?;
+        add_hooks(&mut settings, self.events(Moment::of_claude, Tools::Qwen)?);
+        let file = self.write("system-settings.json", &Value::Object(settings))?;
+        launch.env.insert(system.variable.to_owned(), file);
+        Ok(())
+    }
+
+    /// Hooks and servers in a private home folder, together with what the person has in theirs.
+    fn gemini_home(&self, variable: &str, launch: &mut Launch) -> Result<(), WorkshopError> {
+        let home = PrivateHome { folder: ".gemini", settings: "settings.json" };
+        let named = |name| (self.request.inherited)(name).filter(|value| !value.is_empty());
+        let theirs = named(variable).or_else(|| named("HOME")).map(PathBuf::from);
+        let mut settings = home.settings_of(theirs.as_deref())?;
+        add_hooks(&mut settings, self.events(Moment::of_gemini, Tools::Gemini)?);
+        if self.wiring.mcp {
             let servers = object_in(&mut settings, "mcpServers");
-            if let (Some(servers), Value::Object(own)) = (servers, own) {
+            if let (Some(servers), Value::Object(own)) = (servers, self.servers()?) {
                 servers.extend(own);
             }
         }
-        let file = self.write("system-settings.json", &Value::Object(settings))?;
-        launch.env.insert(system.variable.to_owned(), file);
+        let own = self.request.files.join("home");
+        home.make(&own, theirs.as_deref(), &Value::Object(settings))?;
+        launch.env.insert(variable.to_owned(), utf8(&own)?);
         Ok(())
     }
 
@@ -401,6 +402,18 @@ impl Tools {
     }
 }
 
+/// Adds hooks to settings, behind those that are there.
+fn add_hooks(settings: &mut Map<String, Value>, events: Value) {
+    if let (Some(hooks), Value::Object(events)) = (object_in(settings, "hooks"), events) {
+        for (event, entries) in events {
+            let list = hooks.entry(event).or_insert_with(|| json!([]));
+            if let (Some(list), Value::Array(entries)) = (list.as_array_mut(), entries) {
+                list.extend(entries);
+            }
+        }
+    }
+}
+
 /// An object among settings, made if there is none.
 fn object_in<'m>(
     settings: &'m mut Map<String, Value>,
@@ -413,7 +426,7 @@ fn object_in<'m>(
     value.as_object_mut()
 }
 
-fn cannot(act: &str, path: &Path, error: &dyn std::fmt::Display) -> WorkshopError {
+pub(super) fn cannot(act: &str, path: &Path, error: &dyn std::fmt::Display) -> WorkshopError {
     WorkshopError::new(format!("cannot {act} {}: {error}", path.display()))
 }
 
@@ -525,12 +538,7 @@ mod tests {
     }
 
     #[test]
-    fn gemini_and_qwen_get_system_settings_beside_those_there_are() {
-        let (launch, _folder) = of("gemini");
-        let settings = read(&launch.env["GEMINI_CLI_SYSTEM_SETTINGS_PATH"]);
-        assert_eq!(settings["hooks"]["BeforeTool"][0]["hooks"][0]["timeout"], 10_000);
-        assert!(settings["hooks"]["AfterAgent"].is_array());
-        assert!(settings["mcpServers"]["althing"].is_object());
+    fn qwen_gets_system_settings_beside_those_there_are() {
         let (launch, _folder) = of("qwen");
         let settings = read(&launch.env["QWEN_CODE_SYSTEM_SETTINGS_PATH"]);
         assert!(settings["hooks"]["PreToolUse"].is_array());
@@ -539,18 +547,50 @@ mod tests {
         // What the system has is kept; what cannot be read stops the start.
         let own = |name: &str| {
             let path = std::env::temp_dir().join(format!("althing-system-{}", std::process::id()));
-            std::fs::write(&path, r#"{"a":1,"hooks":{"BeforeTool":[{"own":1}]}}"#).unwrap();
+            std::fs::write(&path, r#"{"a":1,"hooks":{"PreToolUse":[{"own":1}]}}"#).unwrap();
             name.ends_with("PATH").then(|| path.to_str().unwrap().to_owned())
         };
-        let (launch, _folder) = wired("gemini", own).unwrap();
-        let settings = read(&launch.env["GEMINI_CLI_SYSTEM_SETTINGS_PATH"]);
+        let (launch, _folder) = wired("qwen", own).unwrap();
+        let settings = read(&launch.env["QWEN_CODE_SYSTEM_SETTINGS_PATH"]);
         assert_eq!(
-            (&settings["a"], &settings["hooks"]["BeforeTool"][0]["own"]),
+            (&settings["a"], &settings["hooks"]["PreToolUse"][0]["own"]),
             (&json!(1), &json!(1))
         );
-        assert_eq!(settings["hooks"]["BeforeTool"].as_array().unwrap().len(), 2);
+        assert_eq!(settings["hooks"]["PreToolUse"].as_array().unwrap().len(), 2);
         std::fs::remove_file(own("PATH").unwrap()).unwrap();
-        assert!(wired("gemini", |_| Some("/dev".to_owned())).is_err());
+        assert!(wired("qwen", |_| Some("/dev".to_owned())).is_err());
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn gemini_gets_a_home_with_what_the_person_has() {
+        let (launch, _folder) = of("gemini");
+        let settings = read(&format!("{}/.gemini/settings.json", launch.env["GEMINI_CLI_HOME"]));
+        assert_eq!(settings["hooks"]["BeforeTool"][0]["hooks"][0]["timeout"], 10_000);
+        assert!(settings["hooks"]["AfterAgent"].is_array());
+        assert!(settings["mcpServers"]["althing"].is_object());
+        let own = |name: &str| {
+            let home = std::env::temp_dir().join(format!("althing-home-{}", std::process::id()));
+            std::fs::create_dir_all(home.join(".gemini/tmp")).unwrap();
+            std::fs::write(home.join(".gemini/login.json"), "theirs").unwrap();
+            let text = "{\"a\":[1,true,\"x\"], // why\n\"mcpServers\":{\"b\":{}},}";
+            std::fs::write(home.join(".gemini/settings.json"), text).unwrap();
+            (name == "HOME").then(|| home.to_str().unwrap().to_owned())
+        };
+        let (launch, _folder) = wired("gemini", own).unwrap();
+        let theirs = PathBuf::from(own("HOME").unwrap()).join(".gemini");
+        let home = PathBuf::from(&launch.env["GEMINI_CLI_HOME"]).join(".gemini");
+        let settings = read(home.join("settings.json").to_str().unwrap());
+        assert_eq!(settings["a"], json!([1, true, "x"]));
+        assert!(settings["mcpServers"]["b"].is_object());
+        assert!(settings["mcpServers"]["althing"].is_object());
+        assert_eq!(std::fs::read_link(home.join("login.json")).unwrap(), theirs.join("login.json"));
+        // What the agent makes among the person's files is there after it, and settings are not.
+        std::fs::write(home.join("tmp/session"), "").unwrap();
+        assert!(theirs.join("tmp/session").exists());
+        let text = std::fs::read_to_string(theirs.join("settings.json")).unwrap();
+        assert!(text.contains("// why") && !text.contains("althing"), "{text}");
+        std::fs::remove_dir_all(theirs.parent().unwrap()).unwrap();
     }
 
     #[test]

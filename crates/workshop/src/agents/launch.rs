@@ -1,6 +1,7 @@
 //! From an agent and a brief to a process to start.
 
 use std::collections::BTreeMap;
+use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
 use super::custom::CustomAgent;
@@ -148,6 +149,11 @@ impl Agent<'_> {
         matches!(self, Agent::Known(adapter) if !adapter.resume.is_empty())
     }
 
+    /// Whether a session that is resumed still has the brief in it.
+    pub fn remembers_brief(&self) -> bool {
+        matches!(self, Agent::Known(adapter) if !adapter.forgets_prompts) && self.can_resume()
+    }
+
     /// Prepares a start: writes the files it needs and returns what to run. Repeating it does no
     /// harm.
     pub fn launch(&self, request: &Request<'_>) -> Result<Launch, WorkshopError> {
@@ -273,7 +279,8 @@ pub fn session_id(workspace: &str, turn: u32) -> String {
         if matches!(at, 4 | 6 | 8 | 10) {
             text.push('-');
         }
-        text.push_str(&format!("{byte:02x}"));
+        // Writing to a string does not fail.
+        let _ = write!(text, "{byte:02x}");
     }
     text
 }
@@ -375,10 +382,12 @@ mod tests {
         ] {
             let args = setting.args(name, Session::Resume("S"));
             assert!(args.ends_with(end), "{name}: {args}");
+            let remembers = Agent::Known(find(name).unwrap()).remembers_brief();
+            assert_eq!(remembers, name != "gemini", "{name}");
         }
         for name in ["cline", "cn", "aider"] {
             let agent = Agent::Known(find(name).unwrap());
-            assert!(!agent.can_resume());
+            assert!(!agent.can_resume() && !agent.remembers_brief());
             assert!(setting.launch(agent, Session::Resume("S")).is_err(), "{name}");
         }
     }

@@ -13,6 +13,7 @@ mod launch;
 mod lines;
 mod parser;
 mod plugin;
+mod private_home;
 mod progress;
 mod recorded_usage;
 mod table;

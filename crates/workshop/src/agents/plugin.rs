@@ -1,6 +1,7 @@
 //! Plugins for agents whose hooks are JavaScript. They ask `althing hook` and do nothing else.
 
 use super::handover::Moment;
+use std::fmt::Write as _;
 
 /// The program that answers, and the agent that asks.
 pub(super) struct HookCommand {
@@ -115,7 +116,8 @@ pub(super) fn escaped(path: &str) -> String {
         if character.is_ascii_alphanumeric() || "/._-~".contains(character) {
             url.push(character);
         } else {
-            url.push_str(&format!("%{byte:02X}"));
+            // Writing to a string does not fail.
+            let _ = write!(url, "%{byte:02X}");
         }
     }
     url

@@ -120,10 +120,13 @@ mod tests {
         let events = concat!(
             r#"{"type":"session.start","data":{}}"#,
             "\n",
-            r#"{"type":"session.shutdown","data":{"modelMetrics":{"m":{"usage":{"inputTokens":1,"outputTokens":1}}}}}"#,
+            r#"{"type":"session.shutdown","data":{"modelMetrics":"#,
+            r#"{"m":{"usage":{"inputTokens":1,"outputTokens":1}}}}}"#,
             "\n",
             "garbage session.shutdown\n",
-            r#"{"type":"session.shutdown","data":{"accountingSnapshot":{"modelMetrics":{"m":{"usage":{"inputTokens":5000,"outputTokens":250,"cacheReadTokens":7}},"n":{"usage":{"inputTokens":10,"outputTokens":2}}}}}}"#,
+            r#"{"type":"session.shutdown","data":{"accountingSnapshot":{"modelMetrics":"#,
+            r#"{"m":{"usage":{"inputTokens":5000,"outputTokens":250,"cacheReadTokens":7}},"#,
+            r#""n":{"usage":{"inputTokens":10,"outputTokens":2}}}}}}"#,
             "\n",
         );
         std::fs::write(folder.join("events.jsonl"), events).unwrap();

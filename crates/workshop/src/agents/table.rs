@@ -29,6 +29,8 @@ pub struct Adapter {
     pub new_session: &'static [&'static str],
     /// Arguments that resume a session; `{}` is its name. Without them it cannot be resumed.
     pub resume: &'static [&'static str],
+    /// Whether a resumed session lacks prompts. Gemini CLI leaves out those that a hook added to.
+    pub forgets_prompts: bool,
     /// Variables that are always set.
     pub env: &'static [(&'static str, &'static str)],
     /// Variables that are set for the superuser.
@@ -64,6 +66,13 @@ pub enum HookWay {
     CodexOptions,
     /// A file of system settings, named by this variable. What the system has there is kept.
     SystemSettings(SystemSettings),
+    /// A folder in the place of the person's home, named by this variable, with settings of its own
+    /// and links to everything else there. Gemini CLI skips system settings that are not the
+    /// superuser's.
+    GeminiHome {
+        /// The variable.
+        variable: &'static str,
+    },
     /// `--plugin-dir FOLDER`.
     CopilotPlugin,
     /// A plugin named in the configuration that this variable holds.
@@ -79,7 +88,7 @@ pub enum HookWay {
     None,
 }
 
-/// A file of system settings in the manner of Gemini CLI.
+/// A file of system settings in the manner of Qwen Code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SystemSettings {
     /// The variable that names another file.
@@ -88,8 +97,6 @@ pub struct SystemSettings {
     pub linux: &'static str,
     /// The file on macOS.
     pub macos: &'static str,
-    /// Whether its events have Claude's names, or Gemini's.
-    pub has_claude_names: bool,
 }
 
 /// How the MCP server reaches an agent for one run.
@@ -104,8 +111,8 @@ pub enum McpWay {
     },
     /// `-c mcp_servers.althing={…}`.
     CodexOptions,
-    /// In the file of system settings.
-    SystemSettings,
+    /// In the settings that the hooks are in.
+    GeminiHome,
     /// In the configuration that the variable of the plugin holds.
     OpencodeConfig,
     /// It reads them from its own files only.
@@ -121,18 +128,10 @@ pub enum Recorded {
     Continue,
 }
 
-const GEMINI_SETTINGS: SystemSettings = SystemSettings {
-    variable: "GEMINI_CLI_SYSTEM_SETTINGS_PATH",
-    linux: "/etc/gemini-cli/settings.json",
-    macos: "/Library/Application Support/GeminiCli/settings.json",
-    has_claude_names: false,
-};
-
 const QWEN_SETTINGS: SystemSettings = SystemSettings {
     variable: "QWEN_CODE_SYSTEM_SETTINGS_PATH",
     linux: "/etc/qwen-code/settings.json",
     macos: "/Library/Application Support/QwenCode/settings.json",
-    has_claude_names: true,
 };
 
 /// A row with nothing in it, for rows to begin with.
@@ -147,6 +146,7 @@ const BLANK: Adapter = Adapter {
     model: &["--model", "{}"],
     new_session: &[],
     resume: &[],
+    forgets_prompts: false,
     env: &[],
     env_for_root: &[],
     hooks: HookWay::None,
@@ -208,10 +208,11 @@ pub static ADAPTERS: &[Adapter] = &[
         args: &["--yolo", "-o", "stream-json"],
         new_session: &["--session-id", "{}"],
         resume: &["--resume", "{}"],
+        forgets_prompts: true,
         // Untrusted folders have no hooks; a relaunched agent may outlive its launcher.
         env: &[("GEMINI_CLI_TRUST_WORKSPACE", "true"), ("GEMINI_CLI_NO_RELAUNCH", "true")],
-        hooks: HookWay::SystemSettings(GEMINI_SETTINGS),
-        mcp: McpWay::SystemSettings,
+        hooks: HookWay::GeminiHome { variable: "GEMINI_CLI_HOME" },
+        mcp: McpWay::GeminiHome,
         format: Format::Gemini,
         ..BLANK
     },

@@ -4,7 +4,7 @@ use super::call::GitError;
 use super::names;
 use super::object_id::ObjectId;
 use super::ref_name::RefName;
-use crate::repository::Repository;
+use crate::git::repository::Repository;
 
 /// The outcome of a change on condition.
 #[derive(Clone, Debug, PartialEq, Eq)]

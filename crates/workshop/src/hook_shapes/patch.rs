@@ -8,12 +8,12 @@ const NAMES: &[&str] =
 
 /// The files that a patch in the form of `apply_patch` names, in the order they are named.
 pub(super) fn paths(patch: &str) -> Vec<PathBuf> {
-    let name = |line: &str| {
+    let file = |line: &str| {
         let line = line.trim_end();
-        let path = NAMES.iter().find_map(|begins| line.strip_prefix(begins))?.trim();
-        (!path.is_empty()).then(|| PathBuf::from(path))
+        let named = NAMES.iter().find_map(|begins| line.strip_prefix(begins))?.trim();
+        (!named.is_empty()).then(|| PathBuf::from(named))
     };
-    patch.lines().filter_map(name).collect()
+    patch.lines().filter_map(file).collect()
 }
 
 /// The files that a unified diff names, with this many leading folders taken away.
@@ -27,8 +27,8 @@ pub(super) fn diff_paths(diff: &str, strip: usize) -> Vec<PathBuf> {
         if named == "/dev/null" || named.is_empty() || named.starts_with('"') {
             continue;
         }
-        let names: Vec<&str> = named.split('/').collect();
-        if let Some(rest) = names.get(strip..).filter(|rest| !rest.is_empty()) {
+        let parts: Vec<&str> = named.split('/').collect();
+        if let Some(rest) = parts.get(strip..).filter(|rest| !rest.is_empty()) {
             found.push(PathBuf::from(rest.join("/")));
         }
     }

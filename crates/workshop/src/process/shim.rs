@@ -101,8 +101,9 @@ fn is_input(file: &File) -> bool {
         let input = rustix::fs::fstat(std::io::stdin());
         let same = |data: std::fs::Metadata| {
             input.is_ok_and(|input| {
-                u64::try_from(input.st_ino).is_ok_and(|own| own == data.ino())
-                    && u64::try_from(input.st_dev).is_ok_and(|own| own == data.dev())
+                // Systems differ in the types of these numbers.
+                i128::from(input.st_ino) == i128::from(data.ino())
+                    && i128::from(input.st_dev) == i128::from(data.dev())
             })
         };
         file.metadata().is_ok_and(same)

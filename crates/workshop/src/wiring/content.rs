@@ -57,6 +57,7 @@ fn is_same(text: &str, node: &Node, value: &Json) -> bool {
         (Kind::Other, Json::Number(_) | Json::Bool(_)) => {
             text[node.span.clone()] == value.compact()
         }
+        // Any other pair is of two kinds.
         _ => false,
     }
 }

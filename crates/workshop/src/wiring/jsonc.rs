@@ -3,6 +3,7 @@
 //! Files of people keep their comments, order, indentation, line breaks and trailing commas: nothing is
 //! written anew, members and elements are only put in and taken out.
 
+use serde_json::{Map, Value};
 use std::ops::Range;
 
 use super::draft::Draft;
@@ -83,6 +84,7 @@ impl Node {
             Kind::Array(items, tail) => {
                 Some((items.iter().map(|own| own.span.clone()).collect(), tail))
             }
+            // Any other kind has no members.
             _ => None,
         }
     }
@@ -227,13 +229,34 @@ impl<'t> Reader<'t> {
         let rest = self.rest();
         let is_end = |c: char| c.is_whitespace() || ",]}/".contains(c);
         let word = &rest[..rest.find(is_end).unwrap_or(rest.len())];
-        let value = serde_json::from_str::<serde_json::Value>(word);
+        let value = serde_json::from_str::<Value>(word);
         if word.is_empty() || value.is_err() {
             return Err(self.error("a value is expected"));
         }
         self.at += word.len();
         Ok(Kind::Other)
     }
+}
+
+/// The value of a text, without its comments and places.
+pub(crate) fn value(text: &str) -> Result<Value, String> {
+    fn plain(node: &Node, text: &str) -> Value {
+        match &node.kind {
+            Kind::Object(members, _) => members
+                .iter()
+                .map(|own| (own.key.clone(), plain(&own.value, text)))
+                .collect::<Map<String, Value>>()
+                .into(),
+            Kind::Array(items, _) => items.iter().map(|own| plain(own, text)).collect(),
+            Kind::Text(own) => own.as_str().into(),
+            // Only what can be read became a node.
+            Kind::Other => text
+                .get(node.span.clone())
+                .and_then(|own| serde_json::from_str(own).ok())
+                .unwrap_or_default(),
+        }
+    }
+    parse(text).map(|node| plain(&node, text)).map_err(|error| error.to_string())
 }
 
 /// Puts a member into the object at a path. Objects on the way that are missing are made. Nothing

@@ -12,7 +12,7 @@ mod diff;
 mod draft;
 mod git_hooks;
 mod json;
-mod jsonc;
+pub(crate) mod jsonc;
 mod place;
 mod record;
 

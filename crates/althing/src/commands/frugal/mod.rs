@@ -22,10 +22,12 @@ use crate::cli::{
 };
 use crate::command_context::CommandContext;
 use crate::error::Error;
-use crate::frugal::shims::{self, Fate};
-use crate::frugal::{Order, build, counted, handle, label, own_haid, text};
+use crate::frugal::{Order, build, counted};
+use crate::haid::own_haid;
+use crate::heimdall::shims::{self, Fate};
 use crate::input::{read_file, stdin_text};
 use crate::table::{free_text, whole};
+use crate::typed::{handle, label, text};
 
 /// The exit code of a brief whose references could not be looked up.
 const NOT_VERIFIED: u8 = 3;
@@ -102,7 +104,7 @@ pub(crate) fn capsule(app: &App, command: &CapsuleCommand) -> Result<(), Error> 
     let context = CommandContext::open_to_look_up(app)?;
     match command {
         CapsuleCommand::Write(args) => {
-            let field = |said: &Option<String>| said.as_deref().map(text).transpose();
+            let field = |given: &Option<String>| given.as_deref().map(text).transpose();
             let write = Write {
                 decision: field(&args.decision)?,
                 depends: handles(&args.depends)?,
@@ -219,7 +221,7 @@ pub(crate) fn brief(app: &App, args: &BriefArgs) -> Result<Outcome, Error> {
 
 pub(crate) fn haid(app: &App, args: &HaidArgs) -> Result<(), Error> {
     let project = app.project()?;
-    let own = own_haid(&project)?;
+    let own = own_haid(project.root())?;
     let haid = match &args.role {
         None => own,
         Some(role) => {
@@ -228,7 +230,7 @@ pub(crate) fn haid(app: &App, args: &HaidArgs) -> Result<(), Error> {
             own.spawn(role).ok_or_else(none)?
         }
     };
-    let agent = crate::frugal::agent_name(&haid)?;
+    let agent = crate::haid::agent_name(&haid)?;
     if app.out.json {
         return app.out.value(&json!({ "haid": haid.as_str(), "agent": agent }));
     }
@@ -238,7 +240,7 @@ pub(crate) fn haid(app: &App, args: &HaidArgs) -> Result<(), Error> {
 pub(crate) fn validate(app: &App, args: &ValidateArgs) -> Result<(), Error> {
     let Some(file) = &args.file else { return app.out.value(&message::schema()) };
     let content = if file == Path::new("-") {
-        stdin_text(app, "the message", MESSAGE_BYTES_MAX as u64)?
+        stdin_text(&app.globals, "the message", MESSAGE_BYTES_MAX as u64)?
     } else {
         read_file(file)?
     };

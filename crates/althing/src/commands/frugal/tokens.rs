@@ -19,11 +19,12 @@ use crate::cli::{TokensArgs, TokensBy, TokensCommand, TokensLog};
 use crate::command_context::CommandContext;
 use crate::drawing::bars::bar;
 use crate::error::Error;
-use crate::frugal::{label, log_line};
+use crate::frugal::log_line;
 use crate::input::{read_file, stdin_text};
 use crate::naming::short;
 use crate::output::Tone;
 use crate::table::{drawing, whole};
+use crate::typed::label;
 
 /// The longest text that is counted from standard input, in bytes.
 const TEXT_BYTES_MAX: u64 = 16 << 20;
@@ -155,7 +156,7 @@ fn quoted(text: &str) -> String {
 
 fn count(app: &App, file: &Path) -> Result<(), Error> {
     let text = if file == Path::new("-") {
-        stdin_text(app, "the text", TEXT_BYTES_MAX)?
+        stdin_text(&app.globals, "the text", TEXT_BYTES_MAX)?
     } else {
         read_file(file)?
     };
@@ -172,7 +173,7 @@ fn log(app: &App, args: &TokensLog) -> Result<(), Error> {
         Some(text) => tokens::count(text),
         None => args.tokens.unwrap_or_default(),
     };
-    let optional = |said: &Option<String>| said.as_deref().map(label).transpose();
+    let optional = |given: &Option<String>| given.as_deref().map(label).transpose();
     let line = Log {
         agent: optional(&args.of_agent)?,
         msg_id: optional(&args.msg_id)?,

@@ -10,7 +10,7 @@ use super::site;
 use crate::app::{App, Project};
 use crate::commands::Outcome;
 use crate::error::{Error, exit_code};
-use crate::frugal::{agent_name, own_haid};
+use crate::haid::{agent_name, own_haid};
 use crate::settings::Asker;
 
 /// The way out for people.
@@ -63,7 +63,7 @@ fn judged(app: &App, project: &Project) -> Result<Option<Refused>, Error> {
     let name = match agents.first() {
         Some(name) => name.clone(),
         // Nothing is done under this name: whoever is not known only reads.
-        None => agent_name(&own_haid(project)?)?,
+        None => agent_name(&own_haid(project.root())?)?,
     };
     let by = Committer {
         workspace: site::attempt(app, project, &project.place.root).filter(|_| !agents.is_empty()),

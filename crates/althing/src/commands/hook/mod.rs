@@ -16,7 +16,7 @@ use super::Outcome;
 use crate::app::App;
 use crate::cli::{HookCommand, HookEdit};
 use crate::error::Error;
-use crate::output::written;
+use crate::screen::written;
 
 pub(crate) fn run(app: &App, command: &HookCommand) -> Result<Outcome, Error> {
     match command {

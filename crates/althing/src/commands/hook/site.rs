@@ -13,10 +13,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::app::{App, Project};
+use crate::cli::bare;
 use crate::error::Error;
-use crate::frugal::{agent_name, own_haid};
+use crate::haid::{agent_name, own_haid};
 use crate::place::{self, Inside};
-use crate::settings::{Asker, agent_called, bare};
+use crate::settings::{Asker, agent_called};
 
 /// How long a hook waits for its turn to write: agents give up on slow hooks, and then go on.
 const PATIENCE: Duration = Duration::from_secs(3);
@@ -98,7 +99,7 @@ pub(super) fn caller(project: &Project, payload: Option<&Payload>) -> Result<Age
     };
     match name {
         Some(name) => AgentName::new(&name).map_err(Error::unreadable),
-        None => agent_name(&own_haid(project)?),
+        None => agent_name(&own_haid(project.root())?),
     }
 }
 

@@ -84,7 +84,7 @@ pub(super) fn flatten(name: &str, value: &Value, of: &Value, rows: &mut Vec<(Str
             for (part, inner) in parts {
                 let mut own = Vec::new();
                 flatten(part, inner, value, &mut own);
-                rows.extend(own.into_iter().map(|(part, said)| (format!("{name}.{part}"), said)));
+                rows.extend(own.into_iter().map(|(part, value)| (format!("{name}.{part}"), value)));
             }
         }
         Value::Array(list) if list.iter().any(Value::is_object) => {

@@ -7,20 +7,30 @@ mod page;
 mod show;
 mod words;
 
+use althing_dialects::memory::data::{Written, map_paths};
+use althing_dialects::memory::filter::{Criteria, map_scope};
 use althing_dialects::memory::{entity, lane, moment};
 use althing_engine::screen::repeated;
 use althing_engine::trail_query::{ENTRIES_MAX, TrailQuery};
+use althing_kernel::blackboard::Label;
+use althing_kernel::records::field::{Artifact, Few};
 use althing_kernel::records::{Kind, RecordId};
+use althing_kernel::text::Text;
 use althing_services::ErrorKind;
-use althing_services::memory::{self, Verb, Verbs};
-use clap::ValueEnum;
-use serde_json::{Map, Value, json};
+use althing_services::memory::args::{
+    self, CompleteStep, Context, Create, Find, Get, Intent, Remove, Sight, Sweep, Transition,
+    Update, Work,
+};
+use althing_services::memory::{self, Request, Verb, Verbs};
+use serde::de::DeserializeOwned;
+use serde_json::{Map, Value};
 
 use super::Outcome;
 use crate::app::App;
 use crate::cli::{
-    Ask, BoardArgs, MemoryCommand, MemoryContext, MemoryCreate, MemoryFind, MemoryHarvest,
-    MemoryTransition, MemoryUpdate, MemoryWork, REMEMBERED, Remember,
+    Ask, BoardArgs, MemoryCommand, MemoryContext, MemoryCreate, MemoryFind, MemoryGet,
+    MemoryHarvest, MemoryIntent, MemorySight, MemoryTransition, MemoryUpdate, MemoryWork,
+    REMEMBERED, Remember,
 };
 use crate::command_context::CommandContext;
 use crate::error::{Error, exit_code};
@@ -31,38 +41,42 @@ use crate::span::parse_secs;
 use crate::surfaces;
 use words::{Sheet, sheet};
 
-/// Arguments with the paths that people typed where they stand, seen from the project's root.
-fn seen_here(place: &Place, mut args: Value) -> Result<Value, Error> {
-    let seen = |value: &mut Value| -> Result<(), Error> {
-        if let Some(text) = value.as_str() {
-            *value = surfaces::scope(place, text)?.into();
-        }
+/// Replaces the paths that people typed where they stand by those seen from the project's root.
+fn seen_here(place: &Place, request: &mut Request) -> Result<(), Error> {
+    let seen = |text: &mut String| -> Result<(), Error> {
+        *text = surfaces::scope(place, text)?;
         Ok(())
     };
-    for name in ["scope", "path"] {
-        args.get_mut(name).map_or(Ok(()), seen)?;
+    match request {
+        Request::Work(own) => own.scope.iter_mut().try_for_each(seen),
+        Request::Context(own) => own.path.iter_mut().try_for_each(seen),
+        Request::Find(own) => map_scope(&mut own.filter, |scope| surfaces::scope(place, scope)),
+        Request::Create(own) => map_paths(&mut own.data, |path| surfaces::scope(place, path)),
+        Request::Coordinate(own) => {
+            own.scope.iter_mut().chain(own.scopes.values_mut()).try_for_each(seen)?;
+            if let Some(worktree) = &mut own.worktree
+                && let Ok(absolute) = std::path::absolute(&worktree)
+            {
+                *worktree = absolute.display().to_string();
+            }
+            Ok(())
+        }
+        Request::Get(_)
+        | Request::Update(_)
+        | Request::Transition(_)
+        | Request::CompleteStep(_)
+        | Request::Remove(_)
+        | Request::Dispatch(_)
+        | Request::Loop(_)
+        | Request::Sweep(_)
+        | Request::Harvest(_) => Ok(()),
     }
-    args.pointer_mut("/filter/scope").map_or(Ok(()), seen)?;
-    for scope in args.get_mut("scopes").and_then(Value::as_object_mut).into_iter().flatten() {
-        seen(scope.1)?;
-    }
-    let paths = args.pointer_mut("/data/related_paths").and_then(Value::as_array_mut);
-    for path in paths.into_iter().flatten() {
-        seen(path)?;
-    }
-    if let Some(worktree) = args.get_mut("worktree")
-        && let Some(text) = worktree.as_str()
-        && let Ok(absolute) = std::path::absolute(text)
-    {
-        *worktree = absolute.display().to_string().into();
-    }
-    Ok(args)
 }
 
 /// Replaces a unique part of a session's id by the whole id. Sessions that ended are found too.
 /// Numbers, times and ages are left as they are.
-fn name_session(context: &CommandContext<'_>, since: &mut Value) -> Result<(), Error> {
-    let Some(text) = since.as_str() else { return Ok(()) };
+fn name_session(context: &CommandContext<'_>, since: &mut String) -> Result<(), Error> {
+    let text = since.as_str();
     let is_other = text.trim_start_matches('#').bytes().all(|byte| byte.is_ascii_digit())
         || moment::read(text).is_some()
         || parse_secs(text).is_ok();
@@ -79,29 +93,42 @@ fn name_session(context: &CommandContext<'_>, since: &mut Value) -> Result<(), E
     let found = opened.find(&mut *engine.reader()?)?;
     let ids = found.iter().filter_map(|one| one.entry.stamped.draft.workspace.as_ref());
     if let Some(id) = Naming::of(ids).find(text)? {
-        *since = id.into();
+        *since = id.to_owned();
     }
     Ok(())
 }
 
-/// Does something, in the words of the command that was typed.
-fn call(
-    context: &CommandContext<'_>,
-    verb: Verb,
-    typed: Sheet,
-    args: &Value,
-) -> Result<Value, Error> {
-    Verbs::new(&context.request)?.call(verb, args).map_err(|failure| {
-        let way = memory::hint_for(verb, &failure);
+/// Carries out a request, in the words of the command that was typed.
+fn call(context: &CommandContext<'_>, typed: Sheet, request: Request) -> Result<Value, Error> {
+    let verb = request.verb();
+    Verbs::new(&context.request)?.perform(request).map_err(|failure| {
         // Programs get ids as everywhere; labels are for people.
-        let failure = with_label(failure).reworded(|message| {
-            if context.out().json { typed.named(message) } else { typed.said(message) }
-        });
-        match way {
-            Some(way) => failure.hint(typed.way_out(&way)),
-            None => failure,
-        }
+        let words = |message: &str| {
+            if context.out().json { typed.named(message) } else { typed.readable(message) }
+        };
+        in_words(verb, typed, failure, words)
     })
+}
+
+/// A failure of a verb, in the words of the command that was typed.
+fn in_words(verb: Verb, typed: Sheet, failure: Error, words: impl FnOnce(&str) -> String) -> Error {
+    let way = memory::hint_for(verb, &failure);
+    let failure = with_label(failure).reworded(words);
+    match way {
+        Some(way) => failure.hint(typed.way_out(&way)),
+        None => failure,
+    }
+}
+
+/// A word of a closed set that was typed for an argument of a verb.
+fn chosen<W: DeserializeOwned>(
+    verb: Verb,
+    name: &str,
+    text: Option<&String>,
+) -> Result<Option<W>, Error> {
+    let read = text.map(|text| args::word(name, text)).transpose();
+    let typed = sheet(verb);
+    read.map_err(|failure| in_words(verb, typed, failure, |message| typed.named(message)))
 }
 
 /// A failure of a verb, with the name that this dialect has for its kind.
@@ -110,23 +137,10 @@ fn with_label(failure: Error) -> Error {
     failure.labelled(label)
 }
 
-/// Arguments without what was not given.
-fn given(args: &Value) -> Value {
-    let own = args.as_object().cloned().unwrap_or_default();
-    let is_said = |(name, value): &(String, Value)| match value {
-        Value::Null => false,
-        // The only switch that is on where nothing is said.
-        Value::Bool(false) => name == "compact",
-        Value::Array(list) => !list.is_empty(),
-        _ => true,
-    };
-    Value::Object(own.into_iter().filter(is_said).collect())
-}
-
 /// The entity that an id is of.
-fn entity_of(id: &str) -> Result<Value, Error> {
+fn entity_of(id: &str) -> Result<Kind, Error> {
     let read: Result<RecordId, _> = id.trim().parse();
-    read.map(|id| json!(id.kind)).map_err(|_| {
+    read.map(|id| id.kind).map_err(|_| {
         let id = repeated(id.trim());
         let failure =
             Error::usage(format!("{id:?} is not the id of a record; write one such as pln#42"));
@@ -152,45 +166,22 @@ fn fields(set: &[String]) -> Result<Map<String, Value>, Error> {
 }
 
 pub(crate) fn run(app: &App, command: &MemoryCommand) -> Result<Outcome, Error> {
-    let (verb, args) = match command {
-        MemoryCommand::Work(own) => (Verb::Work, work(own)),
-        MemoryCommand::Context(own) => (Verb::Context, context(own)),
-        MemoryCommand::Find(own) => (Verb::Find, find(own)),
-        MemoryCommand::Get(own) => {
-            let entity = entity_of(&own.id)?;
-            let budget = own.budget_tokens;
-            (Verb::Get, json!({ "entity": entity, "id": own.id, "budget_tokens": budget }))
-        }
-        MemoryCommand::Create(own) => (Verb::Create, create(own)?),
-        MemoryCommand::Update(own) => (Verb::Update, update(own)?),
-        MemoryCommand::Transition(own) => (Verb::Transition, transition(own)?),
-        MemoryCommand::CompleteStep { plan, step } => {
-            (Verb::CompleteStep, json!({ "planId": plan, "stepId": step }))
-        }
-        MemoryCommand::Remove { id, reason } => {
-            let entity = entity_of(id)?;
-            (Verb::Remove, json!({ "entity": entity, "id": id, "reason": reason }))
-        }
-        MemoryCommand::Coordinate(own) => (Verb::Coordinate, lanes::coordinate(own)?),
-        MemoryCommand::Dispatch(own) => (Verb::Dispatch, lanes::dispatch(own)),
-        MemoryCommand::Loop(own) => (Verb::Loop, lanes::rounds(own)?),
-        MemoryCommand::Sweep(own) => (Verb::Sweep, json!({ "dryRun": own.dry_run })),
-        MemoryCommand::Harvest(MemoryHarvest { schema: Some(of), .. }) => {
-            app.out.value(&match of.as_str() {
-                "heartbeat" => lane::heartbeat_schema(),
-                _ => lane::schema(),
-            })?;
-            return Ok(Outcome::Done);
-        }
-        MemoryCommand::Harvest(own) => (Verb::Harvest, lanes::harvest(own)),
-    };
+    if let MemoryCommand::Harvest(MemoryHarvest { schema: Some(of), .. }) = command {
+        app.out.value(&match of.as_str() {
+            "heartbeat" => lane::heartbeat_schema(),
+            _ => lane::schema(),
+        })?;
+        return Ok(Outcome::Done);
+    }
+    let mut request = request(command)?;
     let context = CommandContext::open_as_own(app)?;
-    let mut args = seen_here(&context.project.place, given(&args))?;
-    if let Some(since) = args.get_mut("since") {
+    seen_here(&context.project.place, &mut request)?;
+    if let Request::Context(Context { since: Some(since), .. }) = &mut request {
         name_session(&context, since)?;
     }
+    let verb = request.verb();
     let typed = sheet(verb);
-    let answer = call(&context, verb, typed, &args)?;
+    let answer = call(&context, typed, request)?;
     show::answer(app, verb, typed, &answer)?;
     if answer["claim_status"] == "conflict" && answer["status"] == "partial" {
         return Ok(Outcome::Partial(exit_code(ErrorKind::Collision)));
@@ -201,54 +192,127 @@ pub(crate) fn run(app: &App, command: &MemoryCommand) -> Result<Outcome, Error> 
     Ok(Outcome::Done)
 }
 
-/// The word for a choice, as people write it. Verbs take it with dashes as well.
-fn word<T: ValueEnum>(choice: &T) -> String {
-    choice.to_possible_value().map(|own| own.get_name().to_owned()).unwrap_or_default()
-}
-
-fn work(own: &MemoryWork) -> Value {
-    json!({
-        "intent": word(&own.intent), "scope": own.scope, "planId": own.plan, "task": own.task,
-        "ttl": own.ttl, "advisory": own.advisory, "compact": !own.full,
-        "budget_tokens": own.budget_tokens,
+/// The request that a command asks for.
+fn request(command: &MemoryCommand) -> Result<Request, Error> {
+    Ok(match command {
+        MemoryCommand::Work(own) => Request::Work(work(own)),
+        MemoryCommand::Context(own) => Request::Context(context(own)),
+        MemoryCommand::Find(own) => Request::Find(find(own)?),
+        MemoryCommand::Get(MemoryGet { id, budget_tokens }) => Request::Get(Get {
+            entity: entity_of(id)?,
+            id: id.clone(),
+            budget_tokens: *budget_tokens,
+        }),
+        MemoryCommand::Create(own) => Request::Create(create(own)?),
+        MemoryCommand::Update(own) => Request::Update(update(own)?),
+        MemoryCommand::Transition(own) => Request::Transition(Box::new(transition(own)?)),
+        MemoryCommand::CompleteStep { plan, step } => Request::CompleteStep(CompleteStep {
+            plan: plan.clone(),
+            step: step.clone(),
+            request_id: None,
+        }),
+        MemoryCommand::Remove { id, reason } => Request::Remove(Remove {
+            entity: entity_of(id)?,
+            id: id.clone(),
+            reason: reason.clone(),
+            purge: None,
+            request_id: None,
+        }),
+        MemoryCommand::Coordinate(own) => Request::Coordinate(Box::new(lanes::coordinate(own)?)),
+        MemoryCommand::Dispatch(own) => Request::Dispatch(lanes::dispatch(own)),
+        MemoryCommand::Loop(own) => Request::Loop(Box::new(lanes::rounds(own)?)),
+        MemoryCommand::Sweep(own) => Request::Sweep(Sweep { dry_run: own.dry_run }),
+        MemoryCommand::Harvest(own) => Request::Harvest(lanes::harvest(own)),
     })
 }
 
-fn context(own: &MemoryContext) -> Value {
-    json!({
-        "kind": word(&own.kind), "since": own.since, "path": own.path, "query": own.query,
-        "maxItems": own.max_items, "includePending": own.pending,
-        "budget_tokens": own.budget_tokens,
+fn work(own: &MemoryWork) -> Work {
+    Work {
+        intent: match own.intent {
+            MemoryIntent::Execute => Intent::Execute,
+            MemoryIntent::Consult => Intent::Consult,
+            MemoryIntent::Resume => Intent::Resume,
+            MemoryIntent::Review => Intent::Review,
+        },
+        scope: own.scope.clone(),
+        plan: own.plan.clone(),
+        task: own.task.clone(),
+        advisory: own.advisory,
+        compact: Some(!own.full),
+        request_id: None,
+        budget_tokens: own.budget_tokens,
+        ttl: own.ttl.clone().map(Value::from),
+        message: None,
+        target: None,
+    }
+}
+
+fn context(own: &MemoryContext) -> Context {
+    Context {
+        kind: match own.kind {
+            MemorySight::Memory => Sight::Memory,
+            MemorySight::Execution => Sight::Execution,
+            MemorySight::Board => Sight::Board,
+            MemorySight::BoardSummary => Sight::BoardSummary,
+            MemorySight::Delta => Sight::Delta,
+        },
+        since: own.since.clone(),
+        path: own.path.clone(),
+        query: own.query.clone(),
+        items_max: own.max_items,
+        budget_tokens: own.budget_tokens,
+        chars_max: None,
+        matching: false,
+        pending: own.pending,
+    }
+}
+
+fn find(own: &MemoryFind) -> Result<Find, Error> {
+    let typed = sheet(Verb::Find);
+    let wrong = |error: String| {
+        in_words(Verb::Find, typed, Error::usage(error), |message| typed.named(message))
+    };
+    let criteria = Criteria {
+        status: own.status.clone(),
+        tags: own.tags.clone(),
+        author: own.author.clone(),
+        plan_id: own.plan.clone(),
+        source: own.source.clone(),
+        agent: own.of_agent.clone(),
+        to: own.to.clone(),
+        assignee: own.assignee.clone(),
+        scope: own.scope.clone(),
+        legacy: own.legacy,
+        confidence: own.min_confidence,
+        limit: own.limit,
+        offset: own.offset,
+    };
+    Ok(Find {
+        entity: entity::named(&own.entity).map_err(wrong)?,
+        filter: criteria.into(),
+        limit: None,
+        offset: None,
+        fields: Vec::new(),
+        budget_tokens: own.budget_tokens,
     })
 }
 
-fn find(own: &MemoryFind) -> Value {
-    let filter = json!({
-        "status": own.status, "tags": own.tags, "author": own.author, "plan_id": own.plan,
-        "source": own.source, "agent": own.of_agent, "to": own.to, "assignee": own.assignee,
-        "scope": own.scope,
-        "includeLegacy": own.legacy, "minAutoReflectConfidence": own.min_confidence,
-        "limit": own.limit, "offset": own.offset,
-    });
-    json!({ "entity": own.entity, "filter": given(&filter), "budget_tokens": own.budget_tokens })
+/// The text and the tags of a record, to be set with its other fields.
+fn written(text: Option<&String>, tags: &[String]) -> Map<String, Value> {
+    Written { text: text.cloned(), tags: tags.to_vec(), related_paths: Vec::new() }.into()
 }
 
-fn create(own: &MemoryCreate) -> Result<Value, Error> {
+fn create(own: &MemoryCreate) -> Result<Create, Error> {
     let mut data = match &own.data {
         None => Map::new(),
         Some(text) => json_object("--data", text)?,
     };
     data.append(&mut fields(&own.set)?);
-    if let Some(text) = &own.text {
-        data.insert("text".to_owned(), text.as_str().into());
-    }
-    if !own.tags.is_empty() {
-        data.insert("tags".to_owned(), own.tags.clone().into());
-    }
+    data.append(&mut written(own.text.as_ref(), &own.tags));
     // The kinds are told before the fields of one.
     let entity = entity::named(&own.entity);
     let entity = entity.map_err(|error| Error::usage(sheet(Verb::Create).named(&error)))?;
-    Ok(json!({ "entity": entity, "data": data, "request_id": own.request_id }))
+    Ok(Create { entity, data, request_id: own.request_id.clone() })
 }
 
 /// A JSON object that was typed.
@@ -262,33 +326,47 @@ fn json_object(option: &str, text: &str) -> Result<Map<String, Value>, Error> {
     }
 }
 
-fn update(own: &MemoryUpdate) -> Result<Value, Error> {
+fn update(own: &MemoryUpdate) -> Result<Update, Error> {
     let mut patch = fields(&own.set)?;
-    if let Some(text) = &own.text {
-        patch.insert("text".to_owned(), text.as_str().into());
-    }
-    if !own.tags.is_empty() {
-        patch.insert("tags".to_owned(), own.tags.clone().into());
-    }
+    patch.append(&mut written(own.text.as_ref(), &own.tags));
     patch.extend(own.clear.iter().map(|name| (name.clone(), Value::Null)));
-    Ok(json!({
-        "entity": entity_of(&own.id)?, "id": own.id, "patch": patch,
-        "expected_version": own.expected_version,
-    }))
+    Ok(Update {
+        entity: entity_of(&own.id)?,
+        id: own.id.clone(),
+        patch,
+        expected_version: own.expected_version,
+        request_id: None,
+    })
 }
 
-fn transition(own: &MemoryTransition) -> Result<Value, Error> {
+fn transition(own: &MemoryTransition) -> Result<Transition, Error> {
     let artifact = |text: &String| {
         let (sort, place) = lanes::pair("--artifact", text)?;
-        Ok(json!({ "type": sort, "ref": place }))
+        let wrong =
+            |error: &dyn std::fmt::Display| Error::usage(format!("--artifact {text:?}: {error}"));
+        Ok(Artifact {
+            description: None,
+            reference: Text::new(place).map_err(|error| wrong(&error))?,
+            kind: Label::new(sort).map_err(|error| wrong(&error))?,
+        })
     };
-    let artifacts: Vec<Value> = own.artifacts.iter().map(artifact).collect::<Result<_, Error>>()?;
-    Ok(json!({
-        "artifacts": artifacts,
-        "entity": entity_of(&own.id)?, "id": own.id, "to": own.to, "reason": own.reason,
-        "planStatus": own.plan_status, "merged_into": own.merged_into,
-        "coordinator_override": own.overrides, "expected_version": own.expected_version,
-    }))
+    let artifacts = own.artifacts.iter().map(artifact).collect::<Result<_, Error>>()?;
+    let too_many = |error: String| Error::usage(format!("--artifact: {error}"));
+    Ok(Transition {
+        entity: entity_of(&own.id)?,
+        id: own.id.clone(),
+        to: Some(own.to.clone()),
+        status: None,
+        reason: own.reason.clone(),
+        plan_status: chosen(Verb::Transition, "planStatus", own.plan_status.as_ref())?,
+        merged_into: own.merged_into.clone(),
+        coordinator_override: own.overrides,
+        expected_version: own.expected_version,
+        to_agent: None,
+        artifacts: Few::new(artifacts).map_err(too_many)?,
+        forced: false,
+        request_id: None,
+    })
 }
 
 /// The kind of what is to be remembered, one that a text alone makes.
@@ -315,34 +393,38 @@ const TEXT_BYTES_MAX: u64 = 1 << 16;
 
 pub(crate) fn remember(app: &App, own: &Remember) -> Result<(), Error> {
     let text = match own.text.as_str() {
-        "-" => input::stdin_text(app, "the text", TEXT_BYTES_MAX)?.trim_end().to_owned(),
+        "-" => input::stdin_text(&app.globals, "the text", TEXT_BYTES_MAX)?.trim_end().to_owned(),
         given => given.to_owned(),
     };
-    let mut data = json!({ "text": text, "tags": own.tags });
-    if !own.paths.is_empty() {
-        data["related_paths"] = own.paths.clone().into();
-    }
-    let args = json!({ "entity": remembered(&own.kind)?, "data": data });
+    let (tags, related_paths) = (own.tags.clone(), own.paths.clone());
+    let mut request = Request::Create(Create {
+        entity: remembered(&own.kind)?,
+        data: Written { text: Some(text), tags, related_paths }.into(),
+        request_id: None,
+    });
     let context = CommandContext::open_as_own(app)?;
-    let args = seen_here(&context.project.place, args)?;
-    let answer = call(&context, Verb::Create, words::REMEMBER, &args)?;
+    seen_here(&context.project.place, &mut request)?;
+    let answer = call(&context, words::REMEMBER, request)?;
     show::answer(app, Verb::Create, words::REMEMBER, &answer)
 }
 
 pub(crate) fn ask(app: &App, own: &Ask) -> Result<(), Error> {
-    let args = json!({
-        "kind": "memory", "query": own.question, "path": own.path, "maxItems": own.limit,
-        "matching": true,
+    let mut request = Request::Context(Context {
+        query: Some(own.question.clone()),
+        path: own.path.clone(),
+        items_max: Some(own.limit),
+        matching: true,
+        ..Context::of(Sight::Memory)
     });
     let context = CommandContext::open_as_own(app)?;
-    let args = seen_here(&context.project.place, given(&args))?;
-    let answer = call(&context, Verb::Context, words::ASK, &args)?;
+    seen_here(&context.project.place, &mut request)?;
+    let answer = call(&context, words::ASK, request)?;
     show::answer(app, Verb::Context, words::ASK, &answer)
 }
 
 pub(crate) fn board(app: &App, own: &BoardArgs) -> Result<(), Error> {
-    let kind = if own.summary { "board_summary" } else { "board" };
+    let kind = if own.summary { Sight::BoardSummary } else { Sight::Board };
     let context = CommandContext::open_as_own(app)?;
-    let answer = call(&context, Verb::Context, words::BOARD, &json!({ "kind": kind }))?;
+    let answer = call(&context, words::BOARD, Request::Context(Context::of(kind)))?;
     show::answer(app, Verb::Context, words::BOARD, &answer)
 }

@@ -27,7 +27,7 @@ pub(super) fn show(app: &App, verb: Verb, typed: Sheet, answer: &Value) -> Resul
     let intent = text(answer, "intent").replace('_', "-");
     app.out.line(format!("{intent}: {}", text(answer, "status")))?;
     for warning in list(answer, "warnings") {
-        let words = typed.said(warning.as_str().unwrap_or_default());
+        let words = typed.readable(warning.as_str().unwrap_or_default());
         app.out.note(format!("warning: {words}"));
     }
     match verb {
@@ -79,9 +79,9 @@ fn coordinated(app: &App, result: &Value) -> Result<(), Error> {
     ];
     ids(app, result, &names)?;
     if let Some(counts) = result["assignments"].as_object() {
-        let said: Vec<String> = counts.iter().map(|(state, n)| format!("{n} {state}")).collect();
-        let said = if said.is_empty() { "none".to_owned() } else { said.join(", ") };
-        app.out.line(format!("assignments: {said}"))?;
+        let words: Vec<String> = counts.iter().map(|(state, n)| format!("{n} {state}")).collect();
+        let words = if words.is_empty() { "none".to_owned() } else { words.join(", ") };
+        app.out.line(format!("assignments: {words}"))?;
         let number = |name: &str| text(result, name);
         app.out.line(format!(
             "overdue: {}  messages not acknowledged: {}  open loops: {}",

@@ -73,7 +73,7 @@ pub(super) fn text(value: &Value, name: &str) -> String {
 }
 
 /// A value that is an id or a time: in its short form, or as seen from now. Any other as it is.
-fn shown(text: &str) -> String {
+pub(super) fn shown(text: &str) -> String {
     if let Ok(id) = text.parse::<RecordId>() {
         return id.label();
     }

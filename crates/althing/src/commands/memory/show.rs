@@ -1,17 +1,19 @@
 //! Answers of the verbs, for people to read.
 
 use althing_dialects::memory::words::counted;
+use althing_kernel::records::Status;
 use althing_services::memory::Verb;
+use althing_services::memory::answers::{Moved, Removed, SideEffect, Stepped, Stored, read};
 use serde_json::{Value, json};
 
 use super::get::{flatten, whole};
 use super::outcome;
-use super::page::{CLAIM, Column, ROW, list, pairs, part, section, table, text};
+use super::page::{CLAIM, Column, ROW, list, pairs, part, section, shown, table, text};
 use super::words::Sheet;
 use crate::app::App;
 use crate::error::Error;
 use crate::naming;
-use crate::output::Tone;
+use crate::output::{Tone, readable};
 
 /// The kinds among which is chosen what to know.
 const WORTH_KNOWING: [&str; 5] = ["constraint", "decision", "trap", "plan", "handoff"];
@@ -26,28 +28,21 @@ pub(crate) fn answer(app: &App, verb: Verb, typed: Sheet, answer: &Value) -> Res
         Verb::Context => context(app, typed, answer),
         Verb::Find => found(app, answer),
         Verb::Get => whole(app, &answer["item"]),
-        Verb::Create | Verb::Update => written(app, verb, typed, answer),
-        Verb::Transition => moved(app, typed, answer),
-        Verb::CompleteStep => {
-            let total = number(&answer["total"]);
-            let (done, plan) = (&answer["done"], text(answer, "planId"));
-            app.out.line(format!("{done} of {} of {plan} done", counted(total, "step")))?;
-            if answer["planAutoCompleted"] == true {
-                app.out.line("that was the last one: the plan is done")?;
-            }
-            effects(app, answer)
-        }
+        Verb::Create | Verb::Update => written(app, verb, typed, &read(answer)?),
+        Verb::Transition => moved(app, typed, &read(answer)?),
+        Verb::CompleteStep => stepped(app, &read(answer)?),
         Verb::Coordinate | Verb::Dispatch | Verb::Loop | Verb::Sweep | Verb::Harvest => {
             outcome::show(app, verb, typed, answer)
         }
         Verb::Remove => {
-            let how = if answer["archived"] == false {
-                "went on and is cancelled; once it is over it can be archived"
-            } else {
+            let Removed { id, archived, side_effects, .. } = read(answer)?;
+            let how = if archived {
                 "is archived; the trail keeps it"
+            } else {
+                "went on and is cancelled; once it is over it can be archived"
             };
-            app.out.line(format!("{} {how}", text(answer, "id")))?;
-            effects(app, answer)
+            app.out.line(format!("{} {how}", id.label()))?;
+            effects(app, &side_effects)
         }
     }
 }
@@ -67,7 +62,7 @@ fn work(app: &App, typed: Sheet, answer: &Value) -> Result<(), Error> {
         app.out.line(format!("{id} holds {scope}, which ends {until}"))?;
     }
     for warning in list(answer, "warnings") {
-        let words = typed.said(warning.as_str().unwrap_or_default());
+        let words = typed.readable(warning.as_str().unwrap_or_default());
         app.out.wrapped(0, Tone::Warn, &format!("! {words}"))?;
     }
     section(app, "In the way", list(result, "claim_conflicts"), &CLAIM)?;
@@ -270,54 +265,70 @@ fn columns(kind: &str) -> &'static [Column] {
     }
 }
 
-fn written(app: &App, verb: Verb, typed: Sheet, answer: &Value) -> Result<(), Error> {
-    let (label, status) = (text(answer, "short_label"), text(answer, "status"));
-    let line = match verb {
-        Verb::Create if answer["claim_status"] == "existing" => format!("{label} is yours already"),
-        Verb::Create => format!("{label} {} is {status}", text(answer, "entity")),
-        _ if answer["version"].is_null() => {
-            format!("{label} is changed; it ends {}", text(answer, "expires_at"))
-        }
-        _ => format!("{label} is changed (version {})", text(answer, "version")),
-    };
-    app.out.line(line)?;
-    for near in list(answer, "nearby_items") {
-        let words = text(near, "text").split_whitespace().collect::<Vec<&str>>().join(" ");
-        app.out.note(format!("alike: {} {words}", text(near, "short_label")));
+fn stepped(app: &App, own: &Stepped) -> Result<(), Error> {
+    let (steps, plan) = (counted(own.total, "step"), own.plan.label());
+    app.out.line(format!("{} of {steps} of {plan} done", own.done))?;
+    if own.plan_completed {
+        app.out.line("that was the last one: the plan is done")?;
     }
-    warnings(app, typed, answer);
-    effects(app, answer)
+    effects(app, &own.side_effects)
 }
 
-fn moved(app: &App, typed: Sheet, answer: &Value) -> Result<(), Error> {
-    let label = text(answer, "short_label");
-    let (from, to) = (text(answer, "from"), text(answer, "to"));
-    let is_progress = answer["artifacts"].is_number();
-    app.out.line(match answer["changed"] == false {
-        true if is_progress => format!("{label} is {to}; it was heard of"),
-        true => format!("{label} is {to} already"),
-        false if is_progress => format!("{label} is {to}; how it goes is noted"),
-        false => format!("{label}: {from} → {to}"),
+fn written(app: &App, verb: Verb, typed: Sheet, own: &Stored) -> Result<(), Error> {
+    let label = &own.short_label;
+    let line = match (verb, own.version) {
+        (Verb::Create, _) if own.claim_status.as_deref() == Some("existing") => {
+            format!("{label} is yours already")
+        }
+        (Verb::Create, _) => {
+            let status = own.status.map_or("-", Status::as_str);
+            format!("{label} {} is {status}", own.entity)
+        }
+        (_, None) => {
+            let ends = own.expires_at.as_deref().map_or_else(|| "-".to_owned(), shown);
+            format!("{label} is changed; it ends {ends}")
+        }
+        (_, Some(version)) => format!("{label} is changed (version {version})"),
+    };
+    app.out.line(line)?;
+    for near in &own.nearby_items {
+        let words = near.text.split_whitespace().collect::<Vec<&str>>().join(" ");
+        app.out.note(format!("alike: {} {words}", near.short_label));
+    }
+    warn(app, typed, own.warnings.iter().map(String::as_str));
+    effects(app, own.side_effects.as_deref().unwrap_or_default())
+}
+
+fn moved(app: &App, typed: Sheet, own: &Moved) -> Result<(), Error> {
+    let label = &own.short_label;
+    let [from, to] = [&own.from, &own.to].map(|state| state.as_deref().unwrap_or("-"));
+    let is_progress = own.artifacts.is_some();
+    app.out.line(match own.changed {
+        false if is_progress => format!("{label} is {to}; it was heard of"),
+        false => format!("{label} is {to} already"),
+        true if is_progress => format!("{label} is {to}; how it goes is noted"),
+        true => format!("{label}: {from} → {to}"),
     })?;
-    warnings(app, typed, answer);
-    effects(app, answer)
+    warn(app, typed, own.warnings.iter().map(String::as_str));
+    effects(app, &own.side_effects)
 }
 
 fn warnings(app: &App, typed: Sheet, answer: &Value) {
-    for warning in list(answer, "warnings") {
-        app.out.note(format!("warning: {}", typed.said(warning.as_str().unwrap_or_default())));
-    }
+    warn(app, typed, list(answer, "warnings").iter().filter_map(Value::as_str));
 }
 
-fn effects(app: &App, answer: &Value) -> Result<(), Error> {
-    for effect in list(answer, "side_effects") {
-        let (action, entity) = (text(effect, "action"), text(effect, "entity"));
-        let detail = match (&effect["detail"], &effect["to"]) {
-            (Value::String(_), _) => format!(" ({})", text(effect, "detail")),
-            (_, Value::String(to)) if action == "moved" => format!(" to {to}"),
+fn warn<'a>(app: &App, typed: Sheet, warnings: impl Iterator<Item = &'a str>) {
+    warnings.for_each(|warning| app.out.note(format!("warning: {}", typed.readable(warning))));
+}
+
+fn effects(app: &App, all: &[SideEffect]) -> Result<(), Error> {
+    for SideEffect { action, entity, id, to, detail } in all {
+        let detail = match (detail, to) {
+            (Some(detail), _) => format!(" ({})", readable(detail)),
+            (None, Some(to)) if action == "moved" => format!(" to {to}"),
             _ => String::new(),
         };
-        app.out.line(format!("  {action} {entity} {}{detail}", text(effect, "id")))?;
+        app.out.line(format!("  {action} {entity} {}{detail}", id.label()))?;
     }
     Ok(())
 }

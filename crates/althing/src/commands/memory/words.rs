@@ -206,24 +206,24 @@ fn verbs() -> impl Iterator<Item = Verb> {
 
 impl Sheet {
     /// A sentence for people: with what they type, short ids, and times as seen from now.
-    pub(crate) fn said(self, text: &str) -> String {
+    pub(crate) fn readable(self, text: &str) -> String {
         readable(&self.named(text))
     }
 
     /// A sentence with what is typed at the command line.
     pub(crate) fn named(self, text: &str) -> String {
         // People choose a kind; hosts call it an entity.
-        let mut said = self.typed(&text.replace("there is no entity ", "there is no kind "));
+        let mut words = self.typed(&text.replace("there is no entity ", "there is no kind "));
         for verb in verbs().filter(|verb| text.contains(verb.tool())) {
-            said = said.replace(verb.tool(), &format!("`althing {}`", sheet(verb).command));
+            words = words.replace(verb.tool(), &format!("`althing {}`", sheet(verb).command));
         }
         // The intents of a loop are written as they are typed.
         let doing = format!("`althing {}` ", sheet(Verb::Loop).command);
-        if let Some((before, after)) = said.split_once(&doing) {
+        if let Some((before, after)) = words.split_once(&doing) {
             let end = after.find(' ').unwrap_or(after.len());
-            said = format!("{before}{doing}{}{}", after[..end].replace('_', "-"), &after[end..]);
+            words = format!("{before}{doing}{}{}", after[..end].replace('_', "-"), &after[end..]);
         }
-        said
+        words
     }
 
     /// How an argument, or a field of a thing, is typed.
@@ -238,10 +238,10 @@ impl Sheet {
 
     /// The sentence with each argument as it is typed.
     fn typed(self, text: &str) -> String {
-        let (mut said, mut rest) = (String::with_capacity(text.len()), text);
+        let (mut words, mut rest) = (String::with_capacity(text.len()), text);
         while let Some(at) = rest.find(['\'', '`']) {
             let (before, quoted) = rest.split_at(at);
-            said.push_str(before);
+            words.push_str(before);
             let inner = &quoted[1..];
             let is_name = |c: char| c.is_ascii_alphanumeric() || c == '_';
             let end = inner.find(|c| !is_name(c)).unwrap_or(inner.len());
@@ -253,16 +253,16 @@ impl Sheet {
                 // In a list, each is named once, and what cannot be typed not at all.
                 let again = format!("{typed}, ");
                 match rest.strip_prefix(", ") {
-                    Some(next) if typed.is_empty() || said.ends_with(&again) => rest = next,
-                    _ => said.push_str(&typed),
+                    Some(next) if typed.is_empty() || words.ends_with(&again) => rest = next,
+                    _ => words.push_str(&typed),
                 }
             } else {
-                said.push_str(&quoted[..1]);
+                words.push_str(&quoted[..1]);
                 rest = inner;
             }
         }
-        said.push_str(rest);
-        said
+        words.push_str(rest);
+        words
     }
 
     /// The hint, in words that can be typed here.
@@ -357,7 +357,7 @@ mod tests {
 
     #[test]
     fn sentences_name_what_is_typed() {
-        for (verb, text, said) in [
+        for (verb, text, words) in [
             (
                 Verb::Coordinate,
                 "bclaw_coordinate requires 'task'",
@@ -383,7 +383,7 @@ mod tests {
             (Verb::Loop, "lop_00000001 has no 'slot'; it's", "lop#1 has no --slot; it's"),
             (Verb::Find, "'nobody' knows 'status", "'nobody' knows 'status"),
         ] {
-            assert_eq!(sheet(verb).said(text), said);
+            assert_eq!(sheet(verb).readable(text), words);
         }
     }
 }

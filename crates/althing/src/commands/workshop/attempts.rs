@@ -35,7 +35,7 @@ pub(crate) fn ps(app: &App, args: &Ps) -> Result<(), Error> {
             from_now(own.since, now),
             process,
             own.tokens.to_string(),
-            short(&own.workspace).to_string(),
+            short(&own.workspace).clone(),
             one_line(&own.title),
         ]
     };

@@ -105,14 +105,11 @@ pub(crate) fn retry(app: &App, args: &Retry) -> Result<(), Error> {
     let context = CommandContext::open(app)?;
     let task = runner::failed_task(&context.request, &args.task)?;
     let reply = steering(&context)?.execute(Command::TaskRetry(orders::Retry { task }))?;
-    match reply {
-        Reply::Gate(gate) => {
-            let said = format!("a person has to approve it: `althing gate show {}`", gate.gate);
-            tell(&context, Some(&args.task), "waiting", &said)
-        }
-        _ => {
-            let said = format!("{} is tried again; `althing run` does the work", args.task);
-            tell(&context, Some(&args.task), "retried", &said)
-        }
+    if let Reply::Gate(gate) = reply {
+        let said = format!("a person has to approve it: `althing gate show {}`", gate.gate);
+        tell(&context, Some(&args.task), "waiting", &said)
+    } else {
+        let said = format!("{} is tried again; `althing run` does the work", args.task);
+        tell(&context, Some(&args.task), "retried", &said)
     }
 }

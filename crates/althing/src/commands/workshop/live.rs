@@ -7,6 +7,7 @@ use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use crate::amounts::show_cost;
 use crate::error::Error;
 use crate::output::{Out, Tone, counted, one_line};
 
@@ -28,14 +29,14 @@ impl Display {
     }
 
     /// Shows an event.
-    pub(super) fn show(&self, event: RunEvent) {
+    pub(super) fn show(&self, event: &RunEvent) {
         if self.out.json {
             // A reader that is gone does not stop the run.
-            drop(self.json_line(&event));
+            drop(self.json_line(event));
             return;
         }
-        let said = self.words(&event);
-        self.draw(&event);
+        let said = self.words(event);
+        self.draw(event);
         if let Some(said) = said {
             self.lines.suspend(|| self.out.note(said));
         }
@@ -70,8 +71,6 @@ impl Display {
                     if *attempt > 1 { format!(", attempt {attempt}") } else { String::new() };
                 format!("{} works{again}", who(task, agent))
             }
-            // Only the line of the agent shows it.
-            RunEvent::Progress { .. } => return None,
             RunEvent::Returned { task, agent, evidence } => {
                 let first = evidence.lines().find(|line| !line.trim().is_empty());
                 format!("{} is not done: {}", who(task, agent), one_line(first.unwrap_or_default()))
@@ -104,7 +103,8 @@ impl Display {
                 paint(Tone::Warn, "a person has to decide about")
             ),
             RunEvent::Note { text } => one_line(text),
-            RunEvent::Finished(_) => return None,
+            // The line of the agent shows how it goes on, and the end is told apart.
+            RunEvent::Progress { .. } | RunEvent::Finished(_) => return None,
         })
     }
 
@@ -173,8 +173,8 @@ impl Display {
             (None, None) => {}
         }
         if finished.tokens > 0 {
-            let dollars = finished.cost as f64 / 1_000_000.0;
-            out.fact("used", 8, &format!("{} tokens, {dollars:.2} USD", finished.tokens))?;
+            let cost = show_cost(finished.cost);
+            out.fact("used", 8, &format!("{} tokens, cost {cost}", finished.tokens))?;
         }
         let run = &finished.run;
         if finished.stopped.is_some() || !finished.left.is_empty() {

@@ -12,7 +12,8 @@ use crate::app::App;
 use crate::cli::{Attach, Logs};
 use crate::command_context::CommandContext;
 use crate::error::Error;
-use crate::output::{Tone, one_line, readable, written};
+use crate::output::{Tone, one_line, readable};
+use crate::screen::written;
 
 /// How often somebody who follows is told more.
 const LOOK: Duration = Duration::from_millis(200);

@@ -40,9 +40,8 @@ impl<'r> Kept<'r> {
     }
 }
 
-fn failed(error: RescueError) -> Error {
-    let hint = error.hint();
-    Error::unavailable(error.to_string()).hint(hint)
+fn failed(error: &RescueError) -> Error {
+    Error::unavailable(error.to_string()).hint(error.hint())
 }
 
 pub(crate) fn run(app: &App, command: Option<RescueCommand>) -> Result<(), Error> {
@@ -55,32 +54,34 @@ pub(crate) fn run(app: &App, command: Option<RescueCommand>) -> Result<(), Error
                 .hint("`althing rescue` lists what is kept.")
         };
         let name = TreeName::new(&named.name).map_err(|_| unknown())?;
-        match named.number {
-            Some(number) => rescues.get(&name, number).map_err(failed),
-            None => {
-                let all = rescues.of(&name).map_err(failed)?;
-                all.into_iter().max_by_key(|own| own.number).ok_or_else(unknown)
-            }
+        if let Some(number) = named.number {
+            rescues.get(&name, number).map_err(|error| failed(&error))
+        } else {
+            let all = rescues.of(&name).map_err(|error| failed(&error))?;
+            all.into_iter().max_by_key(|own| own.number).ok_or_else(unknown)
         }
     };
     match command {
-        None | Some(RescueCommand::List) => list(app, &rescues.list().map_err(failed)?),
+        None | Some(RescueCommand::List) => {
+            list(app, &rescues.list().map_err(|error| failed(&error))?)
+        }
         Some(RescueCommand::Show(RescueShow { rescue, patch })) => {
             let rescue = find(&rescue)?;
             if app.out.json {
                 return app.out.value(&Kept::of(&rescue));
             }
             let text = if patch {
-                String::from_utf8_lossy(&rescues.patch(&rescue).map_err(failed)?).into_owned()
+                String::from_utf8_lossy(&rescues.patch(&rescue).map_err(|error| failed(&error))?)
+                    .into_owned()
             } else {
-                rescues.stat(&rescue).map_err(failed)?
+                rescues.stat(&rescue).map_err(|error| failed(&error))?
             };
             app.out.line(text.trim_end())
         }
         Some(RescueCommand::Restore(args)) => restore(app, &shared, &args, &find(&args.rescue)?),
         Some(RescueCommand::Drop(named)) => {
             let rescue = find(&named)?;
-            rescues.drop(&rescue).map_err(failed)?;
+            rescues.drop(&rescue).map_err(|error| failed(&error))?;
             let commit = rescue.commit.as_str();
             tell(app, &rescue, &format!("{} is forgotten; it was {commit}", rescue.reference))
         }
@@ -131,17 +132,23 @@ fn restore(
     let rescues = shared.repository().rescues();
     if let Some(branch) = &args.branch {
         let name = BranchName::new(branch).map_err(|error| Error::usage(error.to_string()))?;
-        rescues.restore_branch(rescue, &name).map_err(failed)?;
+        rescues.restore_branch(rescue, &name).map_err(|error| failed(&error))?;
         return tell(app, rescue, &format!("{branch} is at {}", rescue.commit.short()));
     }
     let folder = shared.repository().work_tree().unwrap_or(Path::new("."));
-    let restored = rescues.restore_into(rescue, folder, What::Changed).map_err(failed)?;
+    let restored =
+        rescues.restore_into(rescue, folder, What::Changed).map_err(|error| failed(&error))?;
     if !restored.kept.is_empty() {
-        let kept: Vec<String> = restored.kept.iter().map(|path| path.shown()).collect();
+        let kept: Vec<String> =
+            restored.kept.iter().map(althing_workshop::git::tree_path::TreePath::shown).collect();
         app.out.note(format!("left as they are, because they differ: {}", kept.join(", ")));
     }
     if !restored.deleted.is_empty() {
-        let gone: Vec<String> = restored.deleted.iter().map(|path| path.shown()).collect();
+        let gone: Vec<String> = restored
+            .deleted
+            .iter()
+            .map(althing_workshop::git::tree_path::TreePath::shown)
+            .collect();
         app.out.note(format!("deleted in the rescued work, and still here: {}", gone.join(", ")));
     }
     let files = counted(restored.written.len() as u64, "file", "files");

@@ -3,7 +3,7 @@
 use althing_kernel::task::graph::Plan;
 use althing_services::ErrorKind;
 use althing_services::runner::{self, Finished, Options, RunEvent, Supervisor, check_team};
-use std::collections::BTreeMap;
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -37,9 +37,9 @@ pub(crate) fn run(app: &App, args: Run) -> Result<Outcome, Error> {
     let begun = runner::begin(&shared, &context.request, plan.as_ref(), args.highway, &options)?;
     let display = Display::new(app.out);
     for note in &begun.notes {
-        display.show(RunEvent::Note { text: note.clone() });
+        display.show(&RunEvent::Note { text: note.clone() });
     }
-    let sink = |event: RunEvent| display.show(event);
+    let sink = |event: RunEvent| display.show(&event);
     let stopped = || is_stopped.load(Ordering::Relaxed);
     let mut supervisor = Supervisor::new(&shared, &begun, &options, &sink, &stopped)?;
     sink(supervisor.started()?);
@@ -88,7 +88,7 @@ fn options(
 /// Reads `claude:2`.
 fn team(given: &[String], place: &str) -> Result<Vec<(String, usize)>, Error> {
     let mut team: Vec<(String, usize)> = Vec::new();
-    let mut seen: BTreeMap<&str, ()> = BTreeMap::new();
+    let mut seen = BTreeSet::new();
     for text in given {
         let (name, count) = text.split_once(':').unwrap_or((text, "1"));
         let count: Option<usize> = count.parse().ok();
@@ -96,7 +96,7 @@ fn team(given: &[String], place: &str) -> Result<Vec<(String, usize)>, Error> {
             let message = format!("{place}: {text:?} is not AGENT:N with N from 1 to {COUNT_MAX}");
             return Err(Error::usage(message));
         };
-        if seen.insert(name, ()).is_some() {
+        if !seen.insert(name) {
             return Err(Error::usage(format!("{place}: {name:?} is named twice")));
         }
         team.push((name.to_owned(), count));

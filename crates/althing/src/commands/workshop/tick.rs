@@ -26,7 +26,7 @@ pub(crate) fn run(app: &App, args: &Tick) -> Result<(), Error> {
             return Ok(());
         }
         let present = context.request.present()?;
-        let due = present.state.next_deadline().map(|at| at.micros());
+        let due = present.state.next_deadline().map(althing_kernel::Timestamp::micros);
         let left = due.map(|at| at.saturating_sub(present.now.micros()));
         let pause = left.map_or(LOOK, Duration::from_micros).clamp(Duration::from_millis(10), LOOK);
         engine.subscribe(after)?.next(pause)?;

@@ -4,6 +4,7 @@ use althing_services::runner::{self, Because, WhyAsk, Work};
 use std::path::{Path, PathBuf};
 
 use super::shared;
+use crate::amounts::show_cost;
 use crate::app::App;
 use crate::cli::Why;
 use crate::command_context::CommandContext;
@@ -69,9 +70,9 @@ fn of_work(context: &CommandContext<'_>, work: &Work) -> Result<(), Error> {
     let program = work.program.as_ref().map(|own| format!(" ({own})")).unwrap_or_default();
     let tries = counted(work.attempts as u64, "attempt", "attempts");
     out.fact("agent", 10, &format!("{}{program}, {tries}", work.agent))?;
-    let dollars = work.cost as f64 / 1_000_000.0;
-    out.fact("cost", 10, &format!("{} tokens, {dollars:.2} USD", work.tokens))?;
-    out.fact("workspace", 10, &short(&work.workspace).to_string())?;
+    let cost = show_cost(work.cost);
+    out.fact("cost", 10, &format!("{} tokens, cost {cost}", work.tokens))?;
+    out.fact("workspace", 10, &short(&work.workspace).clone())?;
     for (at, text) in work.text.lines().take(TEXT_LINES).enumerate() {
         out.fact(if at == 0 { "asked for" } else { "" }, 10, &one_line(text))?;
     }

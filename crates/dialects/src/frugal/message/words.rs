@@ -6,11 +6,11 @@ impl Message {
     /// The text that its receiver reads: what is asked or wrong, then what it is about. Messages
     /// for programs are shown as they are.
     pub fn words(&self) -> String {
-        let (said, refs) = match &self.body {
+        let (text, refs) = match &self.body {
             Body::Question(question) => (question.question.as_str().to_owned(), &question.refs),
             Body::Escalation(raised) => {
-                let said = format!("{}: {}", raised.severity.as_str(), raised.reason.as_str());
-                (said, &raised.refs)
+                let text = format!("{}: {}", raised.severity.as_str(), raised.reason.as_str());
+                (text, &raised.refs)
             }
             Body::TaskClaim(_)
             | Body::TaskResult(_)
@@ -20,8 +20,8 @@ impl Message {
             }
         };
         match refs.as_deref() {
-            None | Some([]) => said,
-            Some(refs) => format!("{said}\n\nabout {}", refs.join(", ")),
+            None | Some([]) => text,
+            Some(refs) => format!("{text}\n\nabout {}", refs.join(", ")),
         }
     }
 

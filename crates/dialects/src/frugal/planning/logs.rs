@@ -2,14 +2,17 @@
 
 use althing_kernel::blackboard::message::{Note, Outcome};
 use althing_kernel::blackboard::{capsule, decision, ledger};
+use althing_kernel::event::{AgentEvent, BlackboardEvent, EventRoom, LeaseEvent, MemoryEvent};
 use althing_kernel::records::RecordId;
 use althing_kernel::text::Text;
 use althing_kernel::{Actor, Event, Principal, Stamped};
 
 use std::fmt::Write as _;
 
-use super::{called, conflict_path, no_headings, one_line, utc};
+use super::{conflict_path, no_headings, one_line};
+use crate::frugal::haid::called;
 use crate::frugal::plain::escaped;
+use crate::moment::utc;
 
 /// An append-only file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -47,6 +50,7 @@ pub fn line(log: Log, entry: &Stamped) -> Option<String> {
         Log::Decisions => match &entry.draft.event {
             Event::DecisionAppended(body) => Some(decided(entry, body)),
             Event::LeaseExpired(body) => Some(lapsed(entry, &body.holder, body.lease.as_str())),
+            // Any other entry is in this log if the memory changed a decision with it.
             _ => remembered(entry).map(|own| own.text(entry)),
         },
     }
@@ -69,7 +73,7 @@ const LOOK_UPS: [(&str, &str); 8] = [
 pub fn is_look_up(line: &str) -> bool {
     let mut fields = line.split('\t').skip(1);
     let (actor, action) = (fields.next(), fields.next());
-    LOOK_UPS.iter().any(|(own, deed)| actor == Some(own) && action == Some(deed))
+    LOOK_UPS.iter().any(|(own, verb)| actor == Some(own) && action == Some(verb))
 }
 
 fn protocol(entry: &Stamped) -> Option<String> {
@@ -77,30 +81,49 @@ fn protocol(entry: &Stamped) -> Option<String> {
     Some(format!("{}\t{actor}\t{action}\t{}\n", utc(entry.at), escaped(&detail)))
 }
 
-/// Component, action and details of an entry's log line.
-fn log_fields(entry: &Stamped) -> Option<(&'static str, &'static str, String)> {
-    Some(match &entry.draft.event {
-        Event::SymbolSet(body) => ("resolve", "set", format!("{}={}", body.id, body.value)),
-        Event::FactSet(body) => ("blackboard", "set", format!("{}={}", body.key, body.value)),
-        Event::FactDeleted(body) => ("blackboard", "del", body.key.to_string()),
-        Event::CapsuleWritten(body) => ("capsule", "write", written(body)),
-        Event::LedgerLogged(body) => {
+/// Component, action and details of a log line.
+type Fields = (&'static str, &'static str, String);
+
+fn log_fields(entry: &Stamped) -> Option<Fields> {
+    match entry.draft.event.room() {
+        EventRoom::Blackboard(event) => Some(of_blackboard(event)),
+        EventRoom::Memory(_) => remembered(entry).map(|own| ("decision", own.action, own.title)),
+        EventRoom::Lease(event) => of_leases(entry, event),
+        EventRoom::Agent(event) => of_agents(event),
+        EventRoom::Admin(_)
+        | EventRoom::User(_)
+        | EventRoom::Workspace(_)
+        | EventRoom::Message(_)
+        | EventRoom::Plan(_)
+        | EventRoom::Approval(_) => None,
+    }
+}
+
+fn of_blackboard(event: BlackboardEvent<'_>) -> Fields {
+    match event {
+        BlackboardEvent::SymbolSet(body) => {
+            ("resolve", "set", format!("{}={}", body.id, body.value))
+        }
+        BlackboardEvent::FactSet(body) => {
+            ("blackboard", "set", format!("{}={}", body.key, body.value))
+        }
+        BlackboardEvent::FactDeleted(body) => ("blackboard", "del", body.key.to_string()),
+        BlackboardEvent::CapsuleWritten(body) => ("capsule", "write", written(body)),
+        BlackboardEvent::LedgerLogged(body) => {
             ("ledger", "log", format!("{}/{}={}", body.role, body.kind, body.tokens.get()))
         }
-        Event::LedgerBaselined(body) => {
+        BlackboardEvent::LedgerBaselined(body) => {
             ("ledger", "baseline", format!("{}={}", body.role, body.tokens.get()))
         }
-        Event::MessageNoted(body) => {
+        BlackboardEvent::MessageNoted(body) => {
             let (action, detail) = noted(body);
             ("validate", action, detail)
         }
-        Event::DecisionAppended(body) => ("decision", "append", body.title.to_string()),
-        Event::DisputeRaised(body) => ("conflict", "raise", format!("{} {}", body.id, body.title)),
-        _ => match remembered(entry) {
-            Some(own) => ("decision", own.action, own.title),
-            None => return of_agents(entry),
-        },
-    })
+        BlackboardEvent::DecisionAppended(body) => ("decision", "append", body.title.to_string()),
+        BlackboardEvent::DisputeRaised(body) => {
+            ("conflict", "raise", format!("{} {}", body.id, body.title))
+        }
+    }
 }
 
 /// How a decision was changed through the memory.
@@ -118,19 +141,28 @@ fn remembered(entry: &Stamped) -> Option<Remembered> {
         let (title, body) = decision::parts(text);
         Remembered { action, done, id, title: one_line(title.as_str()), body }
     };
-    match &entry.draft.event {
-        Event::MemoryMoved(own) => {
+    let EventRoom::Memory(event) = entry.draft.event.room() else { return None };
+    match event {
+        MemoryEvent::MemoryMoved(own) => {
             own.decided.as_ref().map(|text| of(own.id, text.as_str(), "append", "approved"))
         }
-        Event::MemoryUpdated(own) => {
+        MemoryEvent::MemoryUpdated(own) => {
             own.decided.as_ref().map(|text| of(own.id, text.as_str(), "update", "changed"))
         }
-        Event::MemoryArchived(own) => own.withdrawn.as_ref().map(|title| {
+        MemoryEvent::MemoryArchived(own) => own.withdrawn.as_ref().map(|title| {
             let reason = own.reason.as_ref().map_or("It no longer stands.", |text| text.as_str());
             let withdrawn = of(own.id, title.as_str(), "withdraw", "withdrawn");
             Remembered { body: reason.to_owned(), ..withdrawn }
         }),
-        _ => None,
+        // These change no decision.
+        MemoryEvent::MemoryCreated(_)
+        | MemoryEvent::MemoryStepped(_)
+        | MemoryEvent::MemoryHeard(_)
+        | MemoryEvent::MemorySwept(_)
+        | MemoryEvent::MemoryTurned(_)
+        | MemoryEvent::MemoryOffered(_)
+        | MemoryEvent::MemoryLooped(_)
+        | MemoryEvent::MemoryExpired(_) => None,
     }
 }
 
@@ -147,31 +179,42 @@ impl Remembered {
     }
 }
 
-/// Component, action and details for claims and for the state of agents.
-fn of_agents(entry: &Stamped) -> Option<(&'static str, &'static str, String)> {
-    let agent = |name: &althing_kernel::AgentName| called(&Principal::Agent(name.clone()));
-    Some(match &entry.draft.event {
-        Event::LeaseOpened(body) => {
+fn of_leases(entry: &Stamped, event: LeaseEvent<'_>) -> Option<Fields> {
+    Some(match event {
+        LeaseEvent::LeaseOpened(body) => {
             let surfaces: Vec<&str> =
                 body.surfaces.as_slice().iter().map(althing_kernel::Surface::as_str).collect();
             let task = body.task.as_ref().map_or("", |task| task.as_str());
             let detail = format!("{} task={task} {}", called(&body.holder), surfaces.join(","));
             ("claim", "claim", detail)
         }
-        Event::LeaseReleased(body) => ("claim", "release", called(&body.holder)),
-        Event::LeaseExpired(body) => ("claim", "reap", called(&body.holder)),
-        Event::LeaseForced(body) => {
+        LeaseEvent::LeaseReleased(body) => ("claim", "release", called(&body.holder)),
+        LeaseEvent::LeaseExpired(body) => ("claim", "reap", called(&body.holder)),
+        LeaseEvent::LeaseForced(body) => {
             ("claim", "override", format!("{} {}", called(&body.holder), body.reason))
         }
-        Event::LeaseRenewed(_) => {
+        LeaseEvent::LeaseRenewed(_) => {
             let Actor::Principal(holder) = &entry.draft.actor else { return None };
             ("claim", "heartbeat", called(holder))
         }
-        Event::AgentRegistered(body) => ("haid", "register", agent(&body.agent)),
-        Event::AgentHeartbeat(body) => ("haid", "heartbeat", agent(&body.agent)),
-        Event::AgentRevoked(body) => ("haid", "revoke", agent(&body.agent)),
-        Event::AgentReinstated(body) => ("haid", "reinstate", agent(&body.agent)),
-        _ => return None,
+    })
+}
+
+fn of_agents(event: AgentEvent<'_>) -> Option<Fields> {
+    let agent = |name: &althing_kernel::AgentName| called(&Principal::Agent(name.clone()));
+    Some(match event {
+        AgentEvent::AgentRegistered(body) => ("haid", "register", agent(&body.agent)),
+        AgentEvent::AgentHeartbeat(body) => ("haid", "heartbeat", agent(&body.agent)),
+        AgentEvent::AgentRevoked(body) => ("haid", "revoke", agent(&body.agent)),
+        AgentEvent::AgentReinstated(body) => ("haid", "reinstate", agent(&body.agent)),
+        AgentEvent::AgentDescribed(_)
+        | AgentEvent::SessionOpened(_)
+        | AgentEvent::SessionConnected(_)
+        | AgentEvent::SessionDisconnected(_)
+        | AgentEvent::SessionKept(_)
+        | AgentEvent::SessionClosed(_)
+        | AgentEvent::AuthenticationSucceeded(_)
+        | AgentEvent::AuthenticationFailed(_) => return None,
     })
 }
 

@@ -6,16 +6,15 @@
 
 mod json;
 mod logs;
-mod moment;
 mod records;
 
 pub use json::Entries;
 pub use logs::{Log, is_look_up, line};
-pub use moment::{date, utc};
 pub use records::{as_capsule, in_force};
 
 use althing_kernel::blackboard::Handle;
 use althing_kernel::blackboard::view::{CapsuleView, DisputeView};
+use althing_kernel::event::{AgentEvent, BlackboardEvent, EventRoom, LeaseEvent};
 use althing_kernel::lease::Lease;
 use althing_kernel::text::Text;
 use althing_kernel::{Event, LeaseId, Principal, State, Timestamp};
@@ -23,7 +22,8 @@ use std::collections::BTreeSet;
 
 use super::capsule;
 use super::claim::Claim;
-use super::haid::{Haid, slug};
+use super::haid::{Haid, called, slug};
+use crate::moment::{date, utc};
 
 /// A file that is rewritten as a whole when its content changes.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -64,60 +64,97 @@ pub const FOLDERS: [&str; 4] = [CAPSULES, CLAIMS, CONFLICTS, COMPLETED];
 
 /// The file that an entry changes. `after` is the state after it, or later.
 pub fn touched(after: &State, event: &Event) -> Option<File> {
-    Some(match event {
-        Event::SymbolSet(_) => File::Symbols,
-        Event::FactSet(_) | Event::FactDeleted(_) => File::Facts,
-        Event::LedgerBaselined(_) => File::Baselines,
-        Event::AgentRegistered(_)
-        | Event::AgentDescribed(_)
-        | Event::AgentHeartbeat(_)
-        | Event::AgentRevoked(_)
-        | Event::AgentReinstated(_) => File::Agents,
-        Event::CapsuleWritten(body) => File::Capsule(body.id.clone()),
-        Event::DisputeRaised(body) => File::Conflict(body.id.clone()),
-        Event::LeaseOpened(body) => File::Claim(body.holder.clone()),
-        Event::LeaseReleased(body) => File::Claim(body.holder.clone()),
-        Event::LeaseExpired(body) => File::Claim(body.holder.clone()),
-        Event::LeaseForced(body) => File::Claim(body.holder.clone()),
-        // If the lease has ended since, the entry that ended it names the holder.
-        Event::LeaseRenewed(body) => {
-            let own = |(id, _): &(&LeaseId, &Lease)| **id == body.lease;
-            File::Claim(after.leases().find(own)?.1.holder.clone())
+    match event.room() {
+        EventRoom::Blackboard(event) => of_blackboard(event),
+        EventRoom::Agent(event) => of_agents(event),
+        EventRoom::Lease(event) => of_leases(after, event),
+        EventRoom::Memory(event) => {
+            records::may_change_invariants(event).then_some(File::Invariants)
         }
-        other if records::may_change_invariants(other) => File::Invariants,
-        _ => return None,
-    })
+        EventRoom::Admin(_)
+        | EventRoom::User(_)
+        | EventRoom::Workspace(_)
+        | EventRoom::Message(_)
+        | EventRoom::Plan(_)
+        | EventRoom::Approval(_) => None,
+    }
+}
+
+fn of_blackboard(event: BlackboardEvent<'_>) -> Option<File> {
+    match event {
+        BlackboardEvent::SymbolSet(_) => Some(File::Symbols),
+        BlackboardEvent::FactSet(_) | BlackboardEvent::FactDeleted(_) => Some(File::Facts),
+        BlackboardEvent::LedgerBaselined(_) => Some(File::Baselines),
+        BlackboardEvent::CapsuleWritten(body) => Some(File::Capsule(body.id.clone())),
+        BlackboardEvent::DisputeRaised(body) => Some(File::Conflict(body.id.clone())),
+        // These stand in the logs.
+        BlackboardEvent::DecisionAppended(_)
+        | BlackboardEvent::LedgerLogged(_)
+        | BlackboardEvent::MessageNoted(_) => None,
+    }
+}
+
+fn of_agents(event: AgentEvent<'_>) -> Option<File> {
+    match event {
+        AgentEvent::AgentRegistered(_)
+        | AgentEvent::AgentDescribed(_)
+        | AgentEvent::AgentHeartbeat(_)
+        | AgentEvent::AgentRevoked(_)
+        | AgentEvent::AgentReinstated(_) => Some(File::Agents),
+        AgentEvent::SessionOpened(_)
+        | AgentEvent::SessionConnected(_)
+        | AgentEvent::SessionDisconnected(_)
+        | AgentEvent::SessionKept(_)
+        | AgentEvent::SessionClosed(_)
+        | AgentEvent::AuthenticationSucceeded(_)
+        | AgentEvent::AuthenticationFailed(_) => None,
+    }
+}
+
+fn of_leases(after: &State, event: LeaseEvent<'_>) -> Option<File> {
+    let holder = match event {
+        LeaseEvent::LeaseOpened(body) => &body.holder,
+        LeaseEvent::LeaseReleased(body) => &body.holder,
+        LeaseEvent::LeaseExpired(body) => &body.holder,
+        LeaseEvent::LeaseForced(body) => &body.holder,
+        // If the lease has ended since, the entry that ended it names the holder.
+        LeaseEvent::LeaseRenewed(body) => {
+            let own = |(id, _): &(&LeaseId, &Lease)| **id == body.lease;
+            &after.leases().find(own)?.1.holder
+        }
+    };
+    Some(File::Claim(holder.clone()))
 }
 
 /// All files that there may be.
 pub fn all(state: &State) -> BTreeSet<File> {
-    let commons = state.commons();
+    let blackboard = state.blackboard();
     let fixed = [File::Symbols, File::Facts, File::Baselines, File::Agents, File::Invariants];
     fixed
         .into_iter()
-        .chain(commons.capsules().map(|own| File::Capsule(own.id)))
-        .chain(commons.disputes().into_iter().map(|own| File::Conflict(own.id)))
+        .chain(blackboard.capsules().map(|own| File::Capsule(own.id)))
+        .chain(blackboard.disputes().into_iter().map(|own| File::Conflict(own.id)))
         .chain(state.leases().map(|(_, lease)| File::Claim(lease.holder.clone())))
         .collect()
 }
 
 /// Path and content of a file. No content means that it should not exist.
 pub fn file(state: &State, file: &File) -> Option<(String, Option<String>)> {
-    let commons = state.commons();
+    let blackboard = state.blackboard();
     Some(match file {
         File::Symbols => {
-            let all = commons.symbols().map(|own| (own.id.to_string(), own.value.to_string()));
+            let all = blackboard.symbols().map(|own| (own.id.to_string(), own.value.to_string()));
             (
                 "protocol/symbols.json".to_owned(),
                 Some(json::strings(super::VERSION, "symbols", all)),
             )
         }
         File::Facts => {
-            let all = commons.facts().map(|own| (own.key.to_string(), own.value.to_string()));
+            let all = blackboard.facts().map(|own| (own.key.to_string(), own.value.to_string()));
             ("blackboard.json".to_owned(), Some(json::strings(super::VERSION, "facts", all)))
         }
         File::Baselines => {
-            let all = commons.baselines().into_iter();
+            let all = blackboard.baselines().into_iter();
             let all = all.map(|own| (own.role.to_string(), own.tokens.to_string()));
             let text = json::object(super::VERSION, "baselines", all);
             ("protocol/baselines.json".to_owned(), Some(text))
@@ -125,12 +162,12 @@ pub fn file(state: &State, file: &File) -> Option<(String, Option<String>)> {
         File::Agents => ("ledger/agents.json".to_owned(), Some(agents(state))),
         File::Invariants => (INVARIANTS.to_owned(), records::invariants(state)),
         File::Capsule(id) => {
-            let view = commons.hydrate(std::slice::from_ref(id)).capsules.pop()?;
+            let view = blackboard.hydrate(std::slice::from_ref(id)).capsules.pop()?;
             (capsule_path(id), Some(capsule_text(&view)))
         }
         File::Claim(holder) => (claim_path(holder), claim(state, holder).map(|own| own.text())),
         File::Conflict(id) => {
-            let view = commons.dispute(id)?;
+            let view = blackboard.dispute(id)?;
             (conflict_path(view.raised_at, id), Some(conflict(&view)))
         }
     })
@@ -144,7 +181,7 @@ pub fn capsule_path(id: &Handle) -> String {
 /// The text of a capsule's file.
 pub fn capsule_text(view: &CapsuleView) -> String {
     let depends: Vec<String> = view.depends.iter().map(ToString::to_string).collect();
-    capsule::render(&capsule::Said {
+    capsule::render(&capsule::CapsuleText {
         id: view.id.as_str(),
         depends: &depends,
         ts: &utc(view.written_at),
@@ -153,17 +190,6 @@ pub fn capsule_text(view: &CapsuleView) -> String {
         decision: view.decision.as_deref(),
         gotcha: view.gotcha.as_deref(),
     })
-}
-
-/// The name of a principal here: agents by their HAID if they have one.
-pub fn called(who: &Principal) -> String {
-    match who {
-        Principal::Agent(name) => match Haid::of_agent(name.as_str()) {
-            Some(haid) => haid.to_string(),
-            None => name.to_string(),
-        },
-        Principal::User(_) | Principal::System => who.to_string(),
-    }
 }
 
 /// Path of a holder's claim. Agents without a HAID get a name that cannot collide.
@@ -212,9 +238,9 @@ impl Claim {
 
 fn human(state: &State, who: &Principal) -> String {
     let Principal::Agent(name) = who else { return called(who) };
-    let said = state.agent(name).and_then(|agent| agent.about.human.as_ref());
+    let content = state.agent(name).and_then(|agent| agent.about.human.as_ref());
     let haid = || Haid::of_agent(name.as_str()).map(|haid| haid.human().to_owned());
-    said.map(ToString::to_string).or_else(haid).unwrap_or_else(|| name.to_string())
+    content.map(ToString::to_string).or_else(haid).unwrap_or_else(|| name.to_string())
 }
 
 fn agents(state: &State) -> String {
@@ -347,23 +373,43 @@ pub fn read_capsule(text: &str) -> Option<serde_json::Value> {
     let field = |name: &str| head.lines().find_map(|line| line.strip_prefix(name));
     let depends: Vec<&str> =
         field("depends:")?.split(',').map(str::trim).filter(|id| !id.is_empty()).collect();
-    let mut said = serde_json::json!({ "id": field("id:")?.trim(), "depends": depends });
+    let mut content = serde_json::json!({ "id": field("id:")?.trim(), "depends": depends });
     let mut current: Option<&str> = None;
     for line in body.trim_end_matches('\n').split('\n') {
         let begun =
             capsule::FIELDS.iter().find_map(|(mark, key)| Some((*key, line.strip_prefix(mark)?)));
         match (begun, current) {
-            (Some((key, text)), _) if said.get(key).is_none() => {
-                said[key] = text.into();
+            (Some((key, text)), _) if content.get(key).is_none() => {
+                content[key] = text.into();
                 current = Some(key);
             }
             // A value may have several lines.
             (_, Some(key)) => {
-                let before = said[key].as_str().unwrap_or_default();
-                said[key] = format!("{before}\n{}", capsule::unmarked(line)).into();
+                let before = content[key].as_str().unwrap_or_default();
+                content[key] = format!("{before}\n{}", capsule::unmarked(line)).into();
             }
             (_, None) => return None,
         }
     }
-    said.get("what").is_some().then_some(said)
+    content.get("what").is_some().then_some(content)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn any_capsule_is_read_back() {
+        for what in ["x", "x\nGOTCHA: y", "x\n\\GOTCHA: y", "x\n\\\\WHAT:", "GOTCHA: x\n---\n\\y"] {
+            let content = capsule::CapsuleText {
+                id: "w1",
+                ts: "t",
+                what,
+                gotcha: Some("g"),
+                ..Default::default()
+            };
+            let read = read_capsule(&capsule::render(&content)).unwrap();
+            assert_eq!((read["what"].as_str(), read["gotcha"].as_str()), (Some(what), Some("g")));
+        }
+    }
 }

@@ -1,16 +1,18 @@
 //! Records of the memory in the words of this dialect: a constraint is an invariant, a trap a
 //! gotcha, and an approved decision a decision.
 
-use althing_kernel::Event;
 use althing_kernel::State;
 use althing_kernel::blackboard::decision;
+use althing_kernel::event::MemoryEvent;
 use althing_kernel::records::vocabulary::Visibility;
 use althing_kernel::records::{Effect, Kind, Record, RecordId, Status};
 use althing_kernel::text::Text;
 use std::fmt::Write as _;
 
-use super::{called, no_headings, one_line, utc};
-use crate::frugal::capsule::{self, Said};
+use super::{no_headings, one_line};
+use crate::frugal::capsule::{self, CapsuleText};
+use crate::frugal::haid::called;
+use crate::moment::utc;
 
 /// Most records of a kind that are listed, newest first.
 const LISTED_MAX: usize = 200;
@@ -26,17 +28,23 @@ pub fn in_force(state: &State, kind: Kind) -> impl Iterator<Item = &Record> {
 }
 
 /// Whether an entry may change the list of invariants and gotchas.
-pub(super) fn may_change_invariants(event: &Event) -> bool {
+pub(super) fn may_change_invariants(event: MemoryEvent<'_>) -> bool {
     let is_listed = |id: RecordId| matches!(id.kind, Kind::Constraint | Kind::Trap);
     match event {
-        Event::MemoryCreated(body) => is_listed(body.id),
-        Event::MemoryUpdated(body) => is_listed(body.id),
-        Event::MemoryArchived(body) => is_listed(body.id),
-        Event::MemoryExpired(body) => is_listed(body.id),
-        Event::MemoryMoved(body) => {
+        MemoryEvent::MemoryCreated(body) => is_listed(body.id),
+        MemoryEvent::MemoryUpdated(body) => is_listed(body.id),
+        MemoryEvent::MemoryArchived(body) => is_listed(body.id),
+        MemoryEvent::MemoryExpired(body) => is_listed(body.id),
+        MemoryEvent::MemoryMoved(body) => {
             is_listed(body.id) || body.effects.iter().any(|own: &Effect| is_listed(own.id))
         }
-        _ => false,
+        // These are about plans, assignments and loops.
+        MemoryEvent::MemoryStepped(_)
+        | MemoryEvent::MemoryHeard(_)
+        | MemoryEvent::MemorySwept(_)
+        | MemoryEvent::MemoryTurned(_)
+        | MemoryEvent::MemoryOffered(_)
+        | MemoryEvent::MemoryLooped(_) => false,
     }
 }
 
@@ -80,9 +88,10 @@ pub fn as_capsule(record: &Record) -> String {
     let (what, decision, gotcha) = match record.id.kind {
         Kind::Decision => (title.as_str(), Some(body.as_str()), None),
         Kind::Trap => (title.as_str(), None, Some(text)),
+        // Any other kind is shown by its text alone.
         _ => (text, None, None),
     };
     let ts = utc(record.updated_at);
     let place = place.as_deref();
-    capsule::render(&Said { id: &id, depends: &[], ts: &ts, what, place, decision, gotcha })
+    capsule::render(&CapsuleText { id: &id, depends: &[], ts: &ts, what, place, decision, gotcha })
 }

@@ -31,27 +31,27 @@ pub(super) fn asked(text: &str) -> Vec<String> {
 
 /// Calls `tell` with each normalized word of a text. A camel-case name yields the whole name and
 /// its parts; a character that is a word stands alone.
-pub(super) fn each_word(text: &str, mut tell: impl FnMut(&str)) {
+pub(super) fn each_word(text: &str, mut visit: impl FnMut(&str)) {
     let mut buffer = String::new();
     for whole in text.split(|sign: char| !sign.is_alphanumeric()).filter(|own| !own.is_empty()) {
         if whole.chars().any(is_word_alone) {
             for sign in whole.chars() {
-                tell(stem(sign.encode_utf8(&mut [0; 4]), &mut buffer));
+                visit(stem(sign.encode_utf8(&mut [0; 4]), &mut buffer));
             }
             continue;
         }
-        tell(stem(whole, &mut buffer));
+        visit(stem(whole, &mut buffer));
         let mut start = 0;
         let mut was_lower = false;
         for (at, sign) in whole.char_indices() {
             if was_lower && sign.is_uppercase() {
-                tell(stem(&whole[start..at], &mut buffer));
+                visit(stem(&whole[start..at], &mut buffer));
                 start = at;
             }
             was_lower = sign.is_lowercase();
         }
         if start > 0 {
-            tell(stem(&whole[start..], &mut buffer));
+            visit(stem(&whole[start..], &mut buffer));
         }
     }
 }

@@ -42,9 +42,9 @@ pub(super) fn in_other_words(random: &mut Random, own: &Record) -> Option<(&'sta
             ("workspace.migrate", json!({ "workspace": at, "agent": agent }))
         }
         _ => {
-            let said =
+            let reported =
                 *random.pick(&["ready", "started", "started", "blocked", "complete", "failed"]);
-            ("signal.emit", json!({ "workspace": at, "type": said, "reason": "r" }))
+            ("signal.emit", json!({ "workspace": at, "type": reported, "reason": "r" }))
         }
     })
 }

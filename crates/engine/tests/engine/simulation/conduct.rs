@@ -9,7 +9,7 @@ use std::collections::BTreeSet;
 use super::invariants::{Place, Tree};
 
 /// An action of an agent in its own name.
-enum Deed<'a> {
+enum Act<'a> {
     /// An action in its own workspace.
     Own(&'a WorkspaceId, fn(Status) -> bool),
     /// An order to a workspace below its own.
@@ -18,26 +18,26 @@ enum Deed<'a> {
     Plan(&'a WorkspaceId),
 }
 
-fn deed(event: &Event) -> Option<Deed<'_>> {
+fn act(event: &Event) -> Option<Act<'_>> {
     let open = |status| matches!(status, Status::Idle | Status::Active | Status::Blocked);
     Some(match event {
-        Event::EnvelopeCreated(body) => Deed::Own(&body.from, open),
-        Event::InboxTaken(body) => Deed::Own(&body.workspace_id, open),
-        Event::WorkspaceWritten(body) => Deed::Own(&body.workspace_id, |is| is == Status::Active),
-        Event::CheckpointCreated(body) => Deed::Own(&body.workspace, |is| is == Status::Active),
+        Event::EnvelopeCreated(body) => Act::Own(&body.from, open),
+        Event::InboxTaken(body) => Act::Own(&body.workspace_id, open),
+        Event::WorkspaceWritten(body) => Act::Own(&body.workspace_id, |is| is == Status::Active),
+        Event::CheckpointCreated(body) => Act::Own(&body.workspace, |is| is == Status::Active),
         Event::SignalEmitted(body) if body.signal == SignalType::Ready => {
-            Deed::Own(&body.from, |is| is != Status::Suspended)
+            Act::Own(&body.from, |is| is != Status::Suspended)
         }
         Event::SignalEmitted(body) => {
-            Deed::Own(&body.from, |is| !matches!(is, Status::Suspended | Status::Migrating))
+            Act::Own(&body.from, |is| !matches!(is, Status::Suspended | Status::Migrating))
         }
-        Event::WorkspaceCreated(body) => Deed::Plan(body.parent.as_ref()?),
-        Event::PortRightCreated(body) => Deed::Plan(&body.target),
-        Event::WorkspaceStateChanged(body) => Deed::Order(&body.workspace_id),
-        Event::IntegrationStarted(body) => Deed::Order(&body.source),
-        Event::GracefulTerminationInitiated(body) => Deed::Order(&body.workspace_id),
-        Event::VisibilityGranted(body) => Deed::Order(&body.workspace_id),
-        Event::ConflictResolved(body) => Deed::Order(&body.workspace_id),
+        Event::WorkspaceCreated(body) => Act::Plan(body.parent.as_ref()?),
+        Event::PortRightCreated(body) => Act::Plan(&body.target),
+        Event::WorkspaceStateChanged(body) => Act::Order(&body.workspace_id),
+        Event::IntegrationStarted(body) => Act::Order(&body.source),
+        Event::GracefulTerminationInitiated(body) => Act::Order(&body.workspace_id),
+        Event::VisibilityGranted(body) => Act::Order(&body.workspace_id),
+        Event::ConflictResolved(body) => Act::Order(&body.workspace_id),
         _ => return None,
     })
 }
@@ -45,21 +45,21 @@ fn deed(event: &Event) -> Option<Deed<'_>> {
 /// Checks an agent's action against its permissions.
 pub(super) fn check(at: &Place<'_>, tree: &Tree, root: Option<&WorkspaceId>) {
     let Actor::Principal(Principal::Agent(agent)) = &at.entry.draft.actor else { return };
-    let Some(deed) = deed(&at.entry.draft.event) else { return };
+    let Some(act) = act(&at.entry.draft.event) else { return };
     let coordinates = root.is_some_and(|root| tree[root].agent.as_ref() == Some(agent));
-    match deed {
-        Deed::Own(id, allowed) => {
+    match act {
+        Act::Own(id, allowed) => {
             let node = tree.get(id);
             let own = node.is_some_and(|node| node.agent.as_ref() == Some(agent));
             at.must(own, "an agent acts in its own workspace");
             at.must(node.is_some_and(|node| allowed(node.status)), "its state lets it");
         }
-        Deed::Order(id) => {
+        Act::Order(id) => {
             let above = tree.get(id).and_then(|node| node.parent.as_ref());
             let allowed = coordinates || above.is_some_and(|above| leads(tree, agent, above));
             at.must(allowed, "it leads those whom it orders about");
         }
-        Deed::Plan(id) => {
+        Act::Plan(id) => {
             at.must(coordinates || leads(tree, agent, id), "it leads those for whom it plans");
         }
     }

@@ -71,7 +71,7 @@ impl Scenario for Finishing {
         asked.into_iter().map(|(who, command)| harness.job(who, command)).collect()
     }
 
-    fn told(&mut self, harness: &mut Harness, job: &Job, verdict: Verdict) {
+    fn answered(&mut self, harness: &mut Harness, job: &Job, verdict: Verdict) {
         match verdict {
             Verdict::Done(_) => harness.count(job.command.name()),
             Verdict::Refused(refusal) => harness.count(refusal.rule.id()),

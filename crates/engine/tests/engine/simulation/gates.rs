@@ -222,11 +222,11 @@ impl Gates {
     /// Compares the open gates of the state with those of the trail, to the microsecond.
     pub(super) fn compare(&self, seed: u64, state: &State) {
         let known: Vec<_> = state.gates().map(|(id, gate)| (id, gate.due())).collect();
-        let told: Vec<_> = self.open.iter().map(|(id, (open, _))| (id, open.due)).collect();
-        assert_eq!(known, told, "seed {seed}: gates");
+        let listed: Vec<_> = self.open.iter().map(|(id, (open, _))| (id, open.due)).collect();
+        assert_eq!(known, listed, "seed {seed}: gates");
         let known: Vec<_> = state.escalations().map(|(id, open)| (id, open.due())).collect();
-        let told: Vec<_> = self.escalations.iter().map(|(id, open)| (id, open.due)).collect();
-        assert_eq!(known, told, "seed {seed}: escalations");
+        let listed: Vec<_> = self.escalations.iter().map(|(id, open)| (id, open.due)).collect();
+        assert_eq!(known, listed, "seed {seed}: escalations");
     }
 
     /// A gate or escalation that expired before, if there is one.

@@ -177,7 +177,7 @@ impl Scenario for Leases {
         (0..=harness.random.below(30)).map(|_| self.job(harness)).collect()
     }
 
-    fn told(&mut self, harness: &mut Harness, job: &Job, verdict: Verdict) {
+    fn answered(&mut self, harness: &mut Harness, job: &Job, verdict: Verdict) {
         match (verdict, &job.command) {
             (Verdict::Done(Reply::Lease(lease)), Command::LeaseOpen(_)) => {
                 harness.count("granted");
@@ -243,8 +243,8 @@ impl Scenario for Leases {
             }
         }
         let state = harness.verifier.state();
-        for told in self.acknowledged.drain(..) {
-            match told {
+        for answered in self.acknowledged.drain(..) {
+            match answered {
                 Acknowledged::Lease(lease) => {
                     let commits = harness.log.all();
                     let text = format!("\"lease\":\"{}\"", lease.lease);

@@ -131,8 +131,8 @@ fn memory(random: &mut Random, state: &State) -> Option<Asked> {
             Some((who, "memory.offer", json!({ "lanes": [lane] })))
         }
         (_, Some(own)) => {
-            let ways = own.table().ways_from(own.status);
-            let to = *random.pick(&ways);
+            let targets = own.table().transitions_from(own.status);
+            let to = *random.pick(&targets);
             let who = own.agent().and_then(named).unwrap_or(who);
             Some((who, "memory.move", json!({ "id": own.id, "to": to, "reason": "r" })))
         }
@@ -151,7 +151,7 @@ fn run(random: &mut Random, state: &State) -> Option<Asked> {
     let live: Vec<_> = state.workspaces().filter(|(id, own)| is_live(own) && *id != root).collect();
     if !live.is_empty() && random.below(6) > 0 {
         let (id, own) = *random.pick(&live);
-        return said(random, state, &id.to_string(), own);
+        return signal(random, state, &id.to_string(), own);
     }
     if tasks.is_empty() {
         return None;
@@ -169,7 +169,7 @@ fn run(random: &mut Random, state: &State) -> Option<Asked> {
 }
 
 /// What its agent or the coordinator does with a workspace.
-fn said(random: &mut Random, state: &State, id: &str, own: &Workspace) -> Option<Asked> {
+fn signal(random: &mut Random, state: &State, id: &str, own: &Workspace) -> Option<Asked> {
     let worker = own.agent.as_ref().and_then(named)?;
     if own.status == workspace::Status::Integrating {
         let args = json!({ "workspace": id, "decision": "accept", "strategy": "layered" });
@@ -234,8 +234,8 @@ fn one_state_of_each_task(state: &State, seed: u64) {
             assert!(bound, "seed {seed}: {}", plan.id);
             // Anybody may say that an open plan is stuck or over, whoever works on it.
             let is_blocked = own.status == workspace::Status::Blocked;
-            let said = !state.is_governed(plan) && plan.status != Status::Open;
-            let agrees = said || (shown == Status::Blocked) == is_blocked;
+            let signal = !state.is_governed(plan) && plan.status != Status::Open;
+            let agrees = signal || (shown == Status::Blocked) == is_blocked;
             assert!(agrees, "seed {seed}: {} {shown}", plan.id);
             assert!(
                 own.charter.task.as_ref() == Some(&task.id),
@@ -282,7 +282,7 @@ impl Scenario for Mixed {
         asked.into_iter().map(job).collect()
     }
 
-    fn told(&mut self, harness: &mut Harness, job: &Job, verdict: Verdict) {
+    fn answered(&mut self, harness: &mut Harness, job: &Job, verdict: Verdict) {
         match verdict {
             Verdict::Done(_) => harness.count(job.command.name()),
             Verdict::Refused(refusal) => harness.count(refusal.rule.id()),

@@ -10,20 +10,20 @@
 //! After every step it is checked that the chain verifies (the new commits, by the same code as
 //! `trail verify`), that replaying the log gives the state of the process, and that every
 //! acknowledged commit is in the log. The clients' commands and further invariants belong to a
-//! scenario: [`leases`], [`commons`], [`remembered`], [`mixed`], or [`runs`] with its
+//! scenario: [`leases`], [`blackboard`], [`remembered`], [`mixed`], or [`runs`] with its
 //! [`invariants`].
 //!
 //! A failure prints its seed; `ALTHING_SIM_SEED=n` runs that one alone and `ALTHING_SIM_RUNS=n`
 //! runs more of them, from `ALTHING_SIM_FROM=n` on, so that a long run can be shared out over
 //! processes.
 
+mod approvals;
 mod attempts;
+mod blackboard;
 mod channels;
-mod commons;
 mod conduct;
 mod finishing;
 mod gates;
-mod highway;
 mod invariants;
 mod leases;
 mod mixed;
@@ -199,7 +199,7 @@ trait Scenario {
     fn jobs(&mut self, harness: &mut Harness, state: &State) -> Vec<Job>;
 
     /// Receives the answer to a job.
-    fn told(&mut self, harness: &mut Harness, job: &Job, verdict: Verdict);
+    fn answered(&mut self, harness: &mut Harness, job: &Job, verdict: Verdict);
 
     /// Checks the invariants after each step; `news` were appended in it. If a process has just
     /// settled, `turn` is the time it decided at.
@@ -428,7 +428,7 @@ impl<S: Scenario> Simulation<S> {
                     harness.saved = Some(through_a_file(self.processes[at].core.world()));
                 }
                 for (job, verdict) in jobs.iter().zip(settled.verdicts) {
-                    self.scenario.told(harness, job, verdict);
+                    self.scenario.answered(harness, job, verdict);
                 }
                 self.check(turn);
                 if self.harness.random.one_in(S::COMPARE) {

@@ -119,9 +119,9 @@ impl Remembered {
 
     /// A step of a record, mostly an allowed one by an authorized caller.
     fn step(random: &mut Random, own: &Record, who: &Caller) -> (Caller, Value) {
-        let ways = own.table().ways_from(own.status);
-        let astray = ways.is_empty() || random.one_in(6);
-        let to = *random.pick(if astray { own.table().states } else { &ways });
+        let targets = own.table().transitions_from(own.status);
+        let astray = targets.is_empty() || random.one_in(6);
+        let to = *random.pick(if astray { own.table().states } else { &targets });
         let mut args = json!({ "id": own.id, "to": to });
         if own.id.kind != Kind::Assignment {
             let author = caller_of(&own.author).filter(|_| own.id.kind == Kind::Loop);
@@ -357,7 +357,7 @@ impl Scenario for Remembered {
         jobs
     }
 
-    fn told(&mut self, harness: &mut Harness, job: &Job, verdict: Verdict) {
+    fn answered(&mut self, harness: &mut Harness, job: &Job, verdict: Verdict) {
         match verdict {
             Verdict::Done(_) => {
                 harness.count(job.command.name());

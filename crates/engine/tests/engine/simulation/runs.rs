@@ -16,8 +16,8 @@ use serde_json::{Value, json};
 use super::invariants::Ledger;
 use super::scene::{AGENTS, PEOPLE, Scene, Seen, agent, named, somebody};
 use super::{
-    Counts, Harness, Random, Scenario, Simulation, add, attempts, command, forgers_key, happened,
-    highway, plans, resources, seeds, sign_up, system,
+    Counts, Harness, Random, Scenario, Simulation, add, approvals, attempts, command, forgers_key,
+    happened, plans, resources, seeds, sign_up, system,
 };
 
 /// Time the carrier waits for an answer the first time.
@@ -81,7 +81,7 @@ impl Runs {
             66 => forged(harness, scene),
             67 if harness.random.one_in(3) => Some(post(harness, scene)),
             68..=74 => resources::ask(harness, scene),
-            75..=81 => highway::ask(harness, scene),
+            75..=81 => approvals::ask(harness, scene),
             82..=84 => assignment(harness, scene),
             _ => plans::ask(harness, scene),
         }
@@ -122,7 +122,7 @@ impl Scenario for Runs {
         jobs
     }
 
-    fn told(&mut self, harness: &mut Harness, job: &Job, verdict: Verdict) {
+    fn answered(&mut self, harness: &mut Harness, job: &Job, verdict: Verdict) {
         match verdict {
             Verdict::Done(_) => harness.count(format!("done {}", job.command.name())),
             Verdict::Refused(refusal) => {
@@ -191,7 +191,7 @@ fn start(harness: &mut Harness) -> Asked {
     match harness.random.below(6) {
         0 => {}
         1 | 2 => args["highway"] = json!({ "gates": [] }),
-        _ => args["highway"] = highway::wish(harness),
+        _ => args["highway"] = approvals::wish(harness),
     }
     let caller = match harness.random.below(6) {
         0 => agent(harness.random.below(AGENTS)),

@@ -34,9 +34,10 @@ fn name(who: &Caller) -> String {
 fn in_progress<'s>(state: &'s State, who: &Caller) -> Vec<&'s Record> {
     let own = name(who);
     let all = state.memory().newest(Kind::Plan, Some(true));
-    let taken = all.filter(|task| task.status == Status::InProgress);
-    let is_own =
-        |task: &&Record| task.fields.assignee.as_ref().is_some_and(|of| of.as_str() == own);
+    let taken = all.filter(|task| state.status_of(task) == Status::InProgress);
+    let is_own = |task: &&Record| {
+        state.shown(task).fields.assignee.as_ref().is_some_and(|of| of.as_str() == own)
+    };
     taken.filter(is_own).collect()
 }
 
@@ -63,7 +64,7 @@ impl Scenario for Taking {
         asked.into_iter().map(|(who, command)| harness.job(who, command)).collect()
     }
 
-    fn told(&mut self, harness: &mut Harness, job: &Job, verdict: Verdict) {
+    fn answered(&mut self, harness: &mut Harness, job: &Job, verdict: Verdict) {
         match verdict {
             Verdict::Done(_) => harness.count(job.command.name()),
             Verdict::Refused(refusal) => harness.count(refusal.rule.id()),

@@ -10,13 +10,13 @@ use crate::model::admin::archive::Shelves;
 use crate::model::admin::project::Project;
 use crate::model::identity::agent::Agent;
 use crate::model::identity::user::User;
-use crate::model::knowledge::blackboard::{Commons, CommonsImage};
+use crate::model::knowledge::blackboard::{BlackboardImage, BlackboardState};
 use crate::model::knowledge::records::MemoryImage;
 use crate::model::leasing::lease::Lease;
 use crate::model::leasing::session::Session;
 use crate::model::runs::approvals::escalation::Escalation;
 use crate::model::runs::approvals::gate::{ClosedGate, Gate};
-use crate::model::runs::approvals::{GateType, Highway};
+use crate::model::runs::approvals::{ApprovalSettings, GateType};
 use crate::model::runs::checkpoint::Checkpoint;
 use crate::model::runs::envelope::Envelope;
 use crate::model::runs::integration::Integration;
@@ -60,14 +60,17 @@ pub struct Image {
     checkpoints: Vec<(CheckpointId, Checkpoint)>,
     graphs: Vec<(GraphId, Graph)>,
     integrations: Vec<(WorkspaceId, Integration)>,
-    highway: Highway,
-    highway_by: Option<Principal>,
+    #[serde(rename = "highway")]
+    approvals: ApprovalSettings,
+    #[serde(rename = "highway_by")]
+    approvals_by: Option<Principal>,
     gates: Vec<(GateId, Arc<Gate>)>,
     closed_gates: Vec<(GateId, Arc<ClosedGate>)>,
     guarded: Vec<((GateType, AnyId), GateId)>,
     escalations: Vec<(SignalId, Arc<Escalation>)>,
     shelves: Shelves,
-    commons: CommonsImage,
+    #[serde(rename = "commons")]
+    blackboard: BlackboardImage,
     memory: MemoryImage,
     seq: u64,
 }
@@ -104,14 +107,14 @@ impl State {
             checkpoints: shared(&self.checkpoints),
             graphs: list(&self.graphs),
             integrations: list(&self.integrations),
-            highway: Highway::clone(&self.highway),
-            highway_by: self.highway_by.clone(),
+            approvals: ApprovalSettings::clone(&self.approvals),
+            approvals_by: self.approvals_by.clone(),
             gates: list(&self.gates),
             closed_gates: list(&self.closed_gates),
             guarded: list(&self.guarded),
             escalations: list(&self.escalations),
             shelves: self.shelves.clone(),
-            commons: self.commons.image(),
+            blackboard: self.blackboard.image(),
             memory: self.memory.image(),
             seq: self.seq,
         }
@@ -119,7 +122,7 @@ impl State {
 
     /// Rebuilds the state from its serialized form.
     pub fn from_image(image: Image) -> Result<Self, ApplyError> {
-        let (commons, earlier) = Commons::from_image(image.commons);
+        let (blackboard, earlier) = BlackboardState::from_image(image.blackboard);
         let mut state = State {
             project: image.project,
             clock: image.clock,
@@ -133,11 +136,11 @@ impl State {
             notices: image.notices.into_iter().collect(),
             news: image.news.into_iter().collect(),
             graphs: image.graphs.into_iter().collect(),
-            highway: Arc::new(image.highway),
-            highway_by: image.highway_by,
+            approvals: Arc::new(image.approvals),
+            approvals_by: image.approvals_by,
             guarded: image.guarded.into_iter().collect(),
             shelves: image.shelves,
-            commons,
+            blackboard,
             seq: image.seq,
             ..State::default()
         };

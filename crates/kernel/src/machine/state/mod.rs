@@ -17,13 +17,13 @@ use crate::model::admin::archive::Shelves;
 use crate::model::admin::project::Project;
 use crate::model::identity::agent::Agent;
 use crate::model::identity::user::User;
-use crate::model::knowledge::blackboard::Commons;
+use crate::model::knowledge::blackboard::BlackboardState;
 use crate::model::knowledge::records::Memory;
 use crate::model::leasing::lease::Lease;
 use crate::model::leasing::session::{ConnectionName, Session};
 use crate::model::runs::approvals::escalation::Escalation;
 use crate::model::runs::approvals::gate::{ClosedGate, Gate};
-use crate::model::runs::approvals::{GateType, Highway};
+use crate::model::runs::approvals::{ApprovalSettings, GateType};
 use crate::model::runs::checkpoint::Checkpoint;
 use crate::model::runs::envelope;
 use crate::model::runs::envelope::Envelope;
@@ -98,9 +98,9 @@ pub struct State {
     /// Merges in progress, by the workspace whose work is merged.
     pub(crate) integrations: OrdMap<WorkspaceId, Integration>,
     /// The approval settings of the current run.
-    pub(crate) highway: Arc<Highway>,
+    pub(crate) approvals: Arc<ApprovalSettings>,
     /// The party that chose the timeouts and fallbacks of the approval settings.
-    pub(crate) highway_by: Option<Principal>,
+    pub(crate) approvals_by: Option<Principal>,
     pub(crate) gates: OrdMap<GateId, Arc<Gate>>,
     /// The closed gates of this run.
     pub(crate) closed_gates: OrdMap<GateId, Arc<ClosedGate>>,
@@ -110,7 +110,7 @@ pub struct State {
     /// The archives.
     pub(crate) shelves: Shelves,
     /// The blackboard.
-    pub(crate) commons: Commons,
+    pub(crate) blackboard: BlackboardState,
     /// The records.
     pub(crate) memory: Memory,
     /// The number of entries applied.
@@ -332,7 +332,7 @@ impl State {
         let mail = self.envelopes.len() + self.notices.len() + self.pending_signals.len();
         let work = self.workspaces.len() + self.checkpoints.len();
         let asked = self.gates.len() + self.closed_gates.len() + self.escalations.len();
-        let written = self.commons.size() + self.memory.len();
+        let written = self.blackboard.size() + self.memory.len();
         held + mail + work + asked + self.rights.len() + written
     }
 

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use crate::machine::state::{Deadline, State};
 use crate::model::knowledge::records::field::{Few, Step};
-use crate::model::knowledge::records::record::Record;
+use crate::model::knowledge::records::record::{Body, Record};
 use crate::model::knowledge::records::task::{TaskPart, UNNUMBERED};
 use crate::model::knowledge::records::vocabulary::{Priority, Status, StepStatus};
 use crate::model::knowledge::records::{EARLIER_DECISIONS, Memory};
@@ -28,6 +28,25 @@ pub(crate) fn caused_by(entry: &Stamped) -> Principal {
     match &entry.draft.actor {
         Actor::Principal(who) => who.clone(),
         Actor::Protocol => Principal::System,
+    }
+}
+
+impl State {
+    /// A new record with only a text, which an entry leads to.
+    pub(crate) fn new_record(
+        &self,
+        entry: &Stamped,
+        id: RecordId,
+        author: Principal,
+        text: Body,
+    ) -> Record {
+        Record {
+            updated_by: caused_by(entry),
+            created_seq: self.seq,
+            updated_seq: self.seq,
+            door: entry.door,
+            ..Record::new(id, author, entry.at, text)
+        }
     }
 }
 

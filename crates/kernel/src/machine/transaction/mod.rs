@@ -205,10 +205,10 @@ impl<'m> Transaction<'m> {
         let again = match &reply {
             Reply::Workspace(view) => self.workspace_reply(&view.workspace),
             Reply::Meter(view) => self.meter_reply(&view.workspace),
-            Reply::Signal(said) => {
-                let known = self.state.workspaces.get(&said.workspace);
-                let status = known.map_or(said.status, |known| known.status);
-                Ok(Reply::Signal(SignalReply { status, ..said.clone() }))
+            Reply::Signal(emitted) => {
+                let known = self.state.workspaces.get(&emitted.workspace);
+                let status = known.map_or(emitted.status, |known| known.status);
+                Ok(Reply::Signal(SignalReply { status, ..emitted.clone() }))
             }
             _ => return reply,
         };

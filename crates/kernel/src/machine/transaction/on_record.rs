@@ -17,7 +17,7 @@ use crate::model::runs::envelope::deliver::Missing;
 use crate::model::runs::integrity::IntegrityViolation;
 use crate::model::runs::workspace::create;
 use crate::protocol::event::{
-    AgentEvent, Draft, Event, EventRoom, HighwayEvent, LeaseEvent, MessageEvent, PlanEvent,
+    AgentEvent, ApprovalEvent, Draft, Event, EventRoom, LeaseEvent, MessageEvent, PlanEvent,
     Stamped, WorkspaceEvent,
 };
 use crate::protocol::refusal::{Record, Refusal, Refused};
@@ -118,6 +118,7 @@ impl<'m> Transaction<'m> {
                 Event::EnvelopeUndeliverable(body) if body.envelope_id == *id => {
                     return Some((Carried::Lost, Span::default()));
                 }
+                // Any other entry is not about this delivery.
                 _ => {}
             }
         }
@@ -142,9 +143,9 @@ impl<'m> Transaction<'m> {
             _ => None,
         });
         if let Some(violation) = just_found {
-            let is_told = matches!(self.next_event(), Some(Event::SignalEmitted(body))
+            let is_signalled = matches!(self.next_event(), Some(Event::SignalEmitted(body))
                 if body.about == Some(AnyId::from(id)));
-            return Some((!is_told).then_some(violation));
+            return Some((!is_signalled).then_some(violation));
         }
         let is_rejected = matches!(self.next_event(), Some(Event::EnvelopeRejected(body))
             if body.envelope_id == *id && body.reason == RejectReason::IntegrityViolation);
@@ -214,6 +215,7 @@ impl<'m> Transaction<'m> {
                 let is_short = message.starts_with(NO_ROOM);
                 is_short.then(|| Refusal::denied(Rule::Capacity, message.to_owned()))
             }
+            // Any other entry records no shortage.
             _ => None,
         })
     }
@@ -270,6 +272,7 @@ fn is_same(made: &Draft, recorded: &Draft) -> bool {
         (Event::AuthenticationFailed(made), Event::AuthenticationFailed(own)) => {
             made.reason.clone_from(&own.reason);
         }
+        // Any other event takes nothing from outside, and so must be equal as it is.
         _ => return false,
     }
     made == *recorded
@@ -279,26 +282,79 @@ fn is_same(made: &Draft, recorded: &Draft) -> bool {
 /// fail every audit, so each room's events are matched without a catch-all arm.
 fn each_new_id(event: &Event, each: &mut dyn FnMut(IdKind, &str)) {
     match event.room() {
-        EventRoom::Agent(AgentEvent::SessionOpened(body)) => {
-            each(IdKind::Workspace, body.workspace.as_str());
-        }
-        EventRoom::Lease(LeaseEvent::LeaseOpened(body)) => {
-            each(IdKind::Lease, body.lease.as_str());
-        }
-        EventRoom::Workspace(WorkspaceEvent::WorkspaceCreated(body)) => {
-            each(IdKind::Workspace, body.workspace_id.as_str());
-        }
+        EventRoom::Agent(event) => each_id_of_agent(event, each),
+        EventRoom::Lease(event) => each_id_of_lease(event, each),
+        EventRoom::Workspace(event) => each_id_of_workspace(event, each),
         EventRoom::Message(event) => each_id_of_message(event, each),
         EventRoom::Plan(event) => each_id_of_plan(event, each),
-        EventRoom::Highway(event) => each_id_of_approval(event, each),
+        EventRoom::Approval(event) => each_id_of_approval(event, each),
         // Records number themselves; everything else is about things that are there.
         EventRoom::Admin(_)
-        | EventRoom::Agent(_)
         | EventRoom::User(_)
-        | EventRoom::Lease(_)
-        | EventRoom::Commons(_)
-        | EventRoom::Memory(_)
-        | EventRoom::Workspace(_) => {}
+        | EventRoom::Blackboard(_)
+        | EventRoom::Memory(_) => {}
+    }
+}
+
+fn each_id_of_agent(event: AgentEvent<'_>, each: &mut dyn FnMut(IdKind, &str)) {
+    use AgentEvent as E;
+    match event {
+        E::SessionOpened(body) => each(IdKind::Workspace, body.workspace.as_str()),
+        E::AgentRegistered(_)
+        | E::AgentDescribed(_)
+        | E::AgentHeartbeat(_)
+        | E::AgentRevoked(_)
+        | E::AgentReinstated(_)
+        | E::SessionConnected(_)
+        | E::SessionDisconnected(_)
+        | E::SessionKept(_)
+        | E::SessionClosed(_)
+        | E::AuthenticationSucceeded(_)
+        | E::AuthenticationFailed(_) => {}
+    }
+}
+
+fn each_id_of_lease(event: LeaseEvent<'_>, each: &mut dyn FnMut(IdKind, &str)) {
+    use LeaseEvent as E;
+    match event {
+        E::LeaseOpened(body) => each(IdKind::Lease, body.lease.as_str()),
+        E::LeaseRenewed(_) | E::LeaseReleased(_) | E::LeaseExpired(_) | E::LeaseForced(_) => {}
+    }
+}
+
+fn each_id_of_workspace(event: WorkspaceEvent<'_>, each: &mut dyn FnMut(IdKind, &str)) {
+    use WorkspaceEvent as E;
+    match event {
+        E::WorkspaceCreated(body) => each(IdKind::Workspace, body.workspace_id.as_str()),
+        E::RunHandedOver(_)
+        | E::RunHeld(_)
+        | E::RunLanded(_)
+        | E::WorkspaceBranched(_)
+        | E::ProcessStarted(_)
+        | E::ProcessEnded(_)
+        | E::RunStopped(_)
+        | E::WorkspaceWritten(_)
+        | E::MeterReported(_)
+        | E::WorkspaceStateChanged(_)
+        | E::WorkspaceRejected(_)
+        | E::BudgetWarning(_)
+        | E::BudgetExceeded(_)
+        | E::BudgetModified(_)
+        | E::LivenessWarning(_)
+        | E::PriorityChanged(_)
+        | E::VisibilityGranted(_)
+        | E::BatchAbort(_)
+        | E::BatchPriorityChanged(_)
+        | E::MigrationStarted(_)
+        | E::MigrationCompleted(_)
+        | E::MigrationFailed(_)
+        | E::SuspensionStarted(_)
+        | E::SuspensionResumed(_)
+        | E::GracefulTerminationInitiated(_)
+        | E::GracefulTerminationExpired(_)
+        | E::OwnershipTransferred(_)
+        | E::WorkspaceReparented(_)
+        | E::ResourceDiscrepancy(_) => {}
     }
 }
 
@@ -347,8 +403,8 @@ fn each_id_of_plan(event: PlanEvent<'_>, each: &mut dyn FnMut(IdKind, &str)) {
     }
 }
 
-fn each_id_of_approval(event: HighwayEvent<'_>, each: &mut dyn FnMut(IdKind, &str)) {
-    use HighwayEvent as E;
+fn each_id_of_approval(event: ApprovalEvent<'_>, each: &mut dyn FnMut(IdKind, &str)) {
+    use ApprovalEvent as E;
     match event {
         E::HumanInjection(body) => each(IdKind::Envelope, body.envelope_id.as_str()),
         // A workspace that waits at a gate has its id already.

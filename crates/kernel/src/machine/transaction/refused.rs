@@ -45,6 +45,7 @@ pub(crate) fn home_of(state: &State, event: &Event) -> Option<WorkspaceId> {
         Event::CheckpointRejected(rejected) => Some(rejected.workspace.clone()),
         Event::HumanInjection(rejected) => Some(rejected.to.clone()),
         Event::WorkspaceRejected(_) => state.root.clone(),
+        // Any other refusal does not say.
         _ => None,
     }
 }

@@ -191,7 +191,7 @@ pub struct Archive {
 
 /// The replay base: the state that replay starts from once archives are deleted.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Floor {
+pub struct ReplayBase {
     /// The number of entries that led to it.
     pub seq: u64,
     /// The hash of that state.
@@ -208,5 +208,6 @@ pub struct Shelves {
     #[serde(with = "crate::values::ordered::set")]
     pub(crate) compacted: imbl::OrdSet<WorkspaceId>,
     /// The replay base, if archives were deleted.
-    pub(crate) floor: Option<Floor>,
+    #[serde(rename = "floor")]
+    pub(crate) replay_base: Option<ReplayBase>,
 }

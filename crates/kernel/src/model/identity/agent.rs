@@ -138,13 +138,13 @@ pub struct OfAgent {
 
 impl About {
     /// The description with newer fields replacing older ones.
-    pub(crate) fn with(&self, said: &Described) -> Self {
-        let newer = |said: &Option<Label>, old: &Option<Label>| said.clone().or(old.clone());
+    pub(crate) fn with(&self, given: &Described) -> Self {
+        let newer = |given: &Option<Label>, old: &Option<Label>| given.clone().or(old.clone());
         About {
-            human: newer(&said.human, &self.human),
-            role: newer(&said.role, &self.role),
-            tool: newer(&said.tool, &self.tool),
-            tool_version: newer(&said.tool_version, &self.tool_version),
+            human: newer(&given.human, &self.human),
+            role: newer(&given.role, &self.role),
+            tool: newer(&given.tool, &self.tool),
+            tool_version: newer(&given.tool_version, &self.tool_version),
         }
     }
 }

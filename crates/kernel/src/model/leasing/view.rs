@@ -31,6 +31,9 @@ pub struct Collision {
     /// Its purpose.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub purpose: Option<String>,
+    /// The agent it is offered to together with work; said where work is refused to another.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub offered_to: Option<AgentName>,
     /// The absence of its holder's host, if that has gone, and when it is free.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub host_gone: Option<Gone>,
@@ -128,6 +131,7 @@ impl Collision {
             epoch: lease.epoch,
             expires_at: lease.expires_at,
             purpose: lease.purpose.as_ref().map(ToString::to_string),
+            offered_to: None,
             host_gone: None,
         })
     }

@@ -1,7 +1,6 @@
 //! Queries of the state, their arguments and their answers.
 
-pub(crate) mod commons;
-pub(crate) mod highway;
+pub(crate) mod approvals;
 pub(crate) mod topology;
 pub(crate) mod work;
 
@@ -11,12 +10,12 @@ use serde::Serialize;
 
 use crate::model::identity::agent::{AgentView, OfAgent};
 use crate::model::knowledge::blackboard::view::{
-    CommonsAnswer, Delta, OfFact, OfHandle, OfHandles, OfSymbol, OfValue, Report,
+    BlackboardAnswer, Delta, OfFact, OfHandle, OfHandles, OfSymbol, OfValue, Report,
 };
 use crate::model::knowledge::records::view::{Changes, Find, MemoryAnswer, OfRecord};
 use crate::model::leasing::lease::surfaces::Surfaces;
 use crate::model::leasing::view::{Collision, LeaseView, SessionView};
-use crate::model::runs::approvals::view::{EscalationView, GateView, HighwayView};
+use crate::model::runs::approvals::view::{ApprovalsView, EscalationView, GateView};
 use crate::model::runs::checkpoint::CheckpointView;
 use crate::model::runs::envelope::view::EnvelopeView;
 use crate::model::runs::right::RightView;
@@ -28,9 +27,9 @@ use crate::values::principal::Principal;
 
 pub use crate::model::identity::user::view::UserView;
 pub use crate::model::identity::user::view::UserWork;
-pub use crate::model::query::highway::EscalationList;
-pub use crate::model::query::highway::GateList;
-pub use crate::model::query::highway::OfGate;
+pub use crate::model::query::approvals::EscalationList;
+pub use crate::model::query::approvals::GateList;
+pub use crate::model::query::approvals::OfGate;
 pub use crate::model::query::topology::Because;
 pub use crate::model::query::topology::RightList;
 pub use crate::model::query::topology::SightView;
@@ -98,21 +97,45 @@ pub struct CheckReport {
 }
 
 macro_rules! queries {
-    ($( $variant:ident $name:literal => $args:ty, $help:literal; )*) => {
+    ($(
+        #[doc = $doc:literal]
+        $room:ident $queries:ident { $( $variant:ident $name:literal => $args:ty, $help:literal; )* }
+    )*) => {
         /// A query of the state.
         #[derive(Clone, Debug, PartialEq, Eq)]
         pub enum Query {
-            $( #[doc = $help] $variant($args), )*
+            $($( #[doc = $help] $variant($args), )*)*
         }
+
+        /// A query, by the part of the kernel that answers it.
+        #[derive(Clone, Copy, Debug)]
+        pub enum QueryRoom<'a> {
+            $( #[doc = $doc] $room($queries<'a>), )*
+        }
+
+        $(
+            #[doc = $doc]
+            #[derive(Clone, Copy, Debug)]
+            pub enum $queries<'a> {
+                $( #[doc = $help] $variant(&'a $args), )*
+            }
+        )*
 
         impl Query {
             /// The names of the queries that callers can make, each with its help text.
-            pub const DOORS: &'static [(&'static str, &'static str)] = &[$(($name, $help)),*];
+            pub const DOORS: &'static [(&'static str, &'static str)] = &[$($(($name, $help),)*)*];
+
+            /// The query, by the part of the kernel that answers it.
+            pub fn room(&self) -> QueryRoom<'_> {
+                match self {
+                    $($( Query::$variant(args) => QueryRoom::$room($queries::$variant(args)), )*)*
+                }
+            }
 
             /// Parses a query by its name; `None` if there is no query of that name.
             pub fn read(name: &str, args: &str) -> Option<Result<Self, serde_json::Error>> {
                 Some(match name {
-                    $( $name => serde_json::from_str::<$args>(args).map(Query::$variant), )*
+                    $($( $name => serde_json::from_str::<$args>(args).map(Query::$variant), )*)*
                     _ => return None,
                 })
             }
@@ -120,7 +143,7 @@ macro_rules! queries {
             /// The JSON Schema of a query's arguments.
             pub fn schema(name: &str) -> Option<schemars::Schema> {
                 Some(match name {
-                    $( $name => crate::registry::schema::schema_of::<$args>($help), )*
+                    $($( $name => crate::registry::schema::schema_of::<$args>($help), )*)*
                     _ => return None,
                 })
             }
@@ -133,56 +156,76 @@ macro_rules! queries {
 #[serde(deny_unknown_fields)]
 pub struct Everything {}
 
+// Each query is listed under the part of the kernel that answers it, so a missing answer does not
+// compile.
 queries! {
-    LeaseList "lease.list" => LeaseList, "The live leases.";
-    LeaseCheck "lease.check" => LeaseCheck,
-        "Whether surfaces are free, and the leases that overlap them.";
-    SessionList "session.list" => Everything, "The open sessions.";
-    AgentList "agent.list" => Everything, "The agents that ever registered.";
-    AgentGet "agent.get" => OfAgent, "One agent.";
-    UserList "user.list" => Everything, "The users.";
-    UserGet "user.get" => OfUser, "One user: status, capabilities and workspaces.";
-    RunGet "run.get" => Everything, "The current run: root, coordinator, roles and types.";
-    WorkspaceList "workspace.list" => WorkspaceList, "The workspaces, oldest first.";
-    WorkspaceGet "workspace.get" => OfWorkspace, "One workspace.";
-    WorkspaceFiles "workspace.files" => OfWorkspace,
-        "The files of a workspace: its working memory, and what was merged into it.";
-    InboxList "inbox.list" => InboxList, "What is in an inbox, without taking it.";
-    EnvelopeGet "envelope.get" => OfEnvelope, "One envelope.";
-    WorkspaceSees "workspace.sees" => OfWorkspace, "What a workspace sees, and why.";
-    WorkspaceSeenBy "workspace.seen_by" => OfWorkspace, "Who sees a workspace, and why.";
-    RightList "right.list" => RightList, "The live rights to send, from and to workspaces.";
-    CheckpointList "checkpoint.list" => OfWorkspace, "The checkpoints of a workspace.";
-    CheckpointGet "checkpoint.get" => OfCheckpoint, "One checkpoint.";
-    TaskList "task.list" => TaskList, "The tasks, in the order they were planned.";
-    TaskReadyList "task.ready" => TaskReady, "The tasks that can be assigned, most urgent first.";
-    TaskGet "task.get" => OfTask, "One task.";
-    TaskDeps "task.deps" => TaskDeps, "What a task depends on, or what waits for it.";
-    TaskGraphs "task.graphs" => Everything, "The task graphs.";
-    GateList "gate.list" => GateList, "The gates that wait for people, each queue in order.";
-    GateGet "gate.get" => OfGate, "One gate, open or ended.";
-    EscalationList "escalation.list" => EscalationList, "The open escalations.";
-    HighwayGet "highway.get" => Everything, "The settings for gates, escalations and injection.";
-    MeterGet "meter.get" => MeterGet, "Resource use: by workspace, by group, and in total.";
-    SymbolGet "symbol.get" => OfSymbol, "What a symbol stands for.";
-    SymbolReverse "symbol.reverse" => OfValue, "The first symbol that stands for a value.";
-    SymbolList "symbol.list" => Everything, "The symbols, in the order they were added.";
-    FactGet "fact.get" => OfFact, "One fact.";
-    FactList "fact.list" => Everything, "The facts, in the order they were added.";
-    CapsuleGet "capsule.get" => OfHandle, "One capsule.";
-    CapsuleList "capsule.list" => Everything, "The capsules, in the order of their ids.";
-    CapsuleDeps "capsule.deps" => OfHandles,
-        "The dependencies of capsules, each after its own dependencies.";
-    CapsuleHydrate "capsule.hydrate" => OfHandles, "The dependencies of capsules, with their text.";
-    DecisionList "decision.list" => Everything, "The newest 1,000 decisions, oldest first.";
-    DisputeList "dispute.list" => Everything, "The disputes, oldest first.";
-    DisputeGet "dispute.get" => OfHandle, "One dispute.";
-    LedgerReport "ledger.report" => Report, "The tokens counted.";
-    LedgerDelta "ledger.delta" => Delta, "The tokens counted, compared with the baselines.";
-    MemoryGet "memory.get" => OfRecord, "One record.";
-    MemoryFind "memory.find" => Find, "The records of a kind, newest change first.";
-    MemoryChanges "memory.changes" => Changes,
-        "The records changed after an entry, newest change first.";
+    #[doc = "Leases on surfaces."]
+    Lease LeaseQuery {
+        LeaseList "lease.list" => LeaseList, "The live leases.";
+        LeaseCheck "lease.check" => LeaseCheck,
+            "Whether surfaces are free, and the leases that overlap them.";
+    }
+    #[doc = "Sessions, agents and people."]
+    Identity IdentityQuery {
+        SessionList "session.list" => Everything, "The open sessions.";
+        AgentList "agent.list" => Everything, "The agents that ever registered.";
+        AgentGet "agent.get" => OfAgent, "One agent.";
+        UserList "user.list" => Everything, "The users.";
+        UserGet "user.get" => OfUser, "One user: status, capabilities and workspaces.";
+    }
+    #[doc = "Runs: workspaces, mail, rights, checkpoints, tasks and the meter."]
+    Run RunQuery {
+        RunGet "run.get" => Everything, "The current run: root, coordinator, roles and types.";
+        WorkspaceList "workspace.list" => WorkspaceList, "The workspaces, oldest first.";
+        WorkspaceGet "workspace.get" => OfWorkspace, "One workspace.";
+        WorkspaceFiles "workspace.files" => OfWorkspace,
+            "The files of a workspace: its working memory, and what was merged into it.";
+        InboxList "inbox.list" => InboxList, "What is in an inbox, without taking it.";
+        EnvelopeGet "envelope.get" => OfEnvelope, "One envelope.";
+        WorkspaceSees "workspace.sees" => OfWorkspace, "What a workspace sees, and why.";
+        WorkspaceSeenBy "workspace.seen_by" => OfWorkspace, "Who sees a workspace, and why.";
+        RightList "right.list" => RightList, "The live rights to send, from and to workspaces.";
+        CheckpointList "checkpoint.list" => OfWorkspace, "The checkpoints of a workspace.";
+        CheckpointGet "checkpoint.get" => OfCheckpoint, "One checkpoint.";
+        TaskList "task.list" => TaskList, "The tasks, in the order they were planned.";
+        TaskReadyList "task.ready" => TaskReady, "The tasks that can be assigned, most urgent first.";
+        TaskGet "task.get" => OfTask, "One task.";
+        TaskDeps "task.deps" => TaskDeps, "What a task depends on, or what waits for it.";
+        TaskGraphs "task.graphs" => Everything, "The task graphs.";
+        MeterGet "meter.get" => MeterGet, "Resource use: by workspace, by group, and in total.";
+    }
+    #[doc = "Gates, escalations and what waits for people."]
+    Approval ApprovalQuery {
+        GateList "gate.list" => GateList, "The gates that wait for people, each queue in order.";
+        GateGet "gate.get" => OfGate, "One gate, open or ended.";
+        EscalationList "escalation.list" => EscalationList, "The open escalations.";
+        HighwayGet "highway.get" => Everything, "The settings for gates, escalations and injection.";
+    }
+    #[doc = "The blackboard that everybody shares."]
+    Blackboard BlackboardQuery {
+        SymbolGet "symbol.get" => OfSymbol, "What a symbol stands for.";
+        SymbolReverse "symbol.reverse" => OfValue, "The first symbol that stands for a value.";
+        SymbolList "symbol.list" => Everything, "The symbols, in the order they were added.";
+        FactGet "fact.get" => OfFact, "One fact.";
+        FactList "fact.list" => Everything, "The facts, in the order they were added.";
+        CapsuleGet "capsule.get" => OfHandle, "One capsule.";
+        CapsuleList "capsule.list" => Everything, "The capsules, in the order of their ids.";
+        CapsuleDeps "capsule.deps" => OfHandles,
+            "The dependencies of capsules, each after its own dependencies.";
+        CapsuleHydrate "capsule.hydrate" => OfHandles, "The dependencies of capsules, with their text.";
+        DecisionList "decision.list" => Everything, "The newest 1,000 decisions, oldest first.";
+        DisputeList "dispute.list" => Everything, "The disputes, oldest first.";
+        DisputeGet "dispute.get" => OfHandle, "One dispute.";
+        LedgerReport "ledger.report" => Report, "The tokens counted.";
+        LedgerDelta "ledger.delta" => Delta, "The tokens counted, compared with the baselines.";
+    }
+    #[doc = "Records of the memory."]
+    Memory MemoryQuery {
+        MemoryGet "memory.get" => OfRecord, "One record.";
+        MemoryFind "memory.find" => Find, "The records of a kind, newest change first.";
+        MemoryChanges "memory.changes" => Changes,
+            "The records changed after an entry, newest change first.";
+    }
 }
 
 /// The answer to a query.
@@ -234,13 +277,13 @@ pub enum Answer {
     /// The answer to `escalation.list`.
     Escalations(Vec<EscalationView>),
     /// The answer to `highway.get`.
-    Highway(Box<HighwayView>),
+    Approvals(Box<ApprovalsView>),
     /// The answer to `meter.get`.
     Meter(Box<MeterReport>),
     /// The answer to `agent.get`.
     Agent(Box<AgentView>),
     /// The answer to queries about the blackboard.
-    Commons(CommonsAnswer),
+    Blackboard(BlackboardAnswer),
     /// The answer to queries about records.
     Memory(MemoryAnswer),
     /// Nothing found, or nothing the viewer may see.

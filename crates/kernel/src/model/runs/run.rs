@@ -5,7 +5,7 @@ use serde::Deserialize;
 use serde::Serialize;
 
 use crate::model::runs::admission::Limits;
-use crate::model::runs::approvals::{Highway, Wish};
+use crate::model::runs::approvals::{ApprovalSettings, Wish};
 use crate::model::runs::deployment::Deployment;
 use crate::model::runs::taxonomy::document::Document;
 use crate::model::runs::workspace::branch::Merge;
@@ -23,7 +23,7 @@ pub struct RunHead {
     /// The deployment model.
     pub deployment_model: Deployment,
     /// The approval settings.
-    pub highway: Highway,
+    pub highway: ApprovalSettings,
     /// The party that chose the approval settings; none if they are the default ones.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub highway_by: Option<Principal>,

@@ -90,8 +90,8 @@ pub trait Seal {
 }
 
 /// The bytes that a proof covers: the sort of object and all its fields.
-pub(crate) fn message<T: Serialize>(sort: &str, said: &T) -> Result<Vec<u8>, ApplyError> {
-    let text = serde_json::to_string(said);
+pub(crate) fn message<T: Serialize>(sort: &str, content: &T) -> Result<Vec<u8>, ApplyError> {
+    let text = serde_json::to_string(content);
     let text = text.map_err(|_| ApplyError::Mismatch("what is to be proved"))?;
     Ok(format!("althing/{sort}/1\n{text}").into_bytes())
 }

@@ -1,6 +1,7 @@
 //! Commands: every request to change the state, by name.
 
 pub(crate) mod content;
+pub(crate) mod precedence;
 
 use serde::Serialize;
 use serde_json::value::RawValue;
@@ -186,7 +187,7 @@ commands! {
                 "Let a revoked agent hold leases again (people and the coordinator only).";
         }
         #[doc = "The blackboard that everybody shares."]
-        Commons CommonsCommand {
+        Blackboard BlackboardCommand {
             SymbolSet "symbol.set" => symbol::Set,
                 "Set what a symbol stands for.";
             FactSet "fact.set" => fact::Set,
@@ -322,7 +323,7 @@ commands! {
                 "Resolve a conflict that stopped a merge.";
         }
         #[doc = "Gates, escalations and what people inject."]
-        Highway HighwayCommand {
+        Approval ApprovalCommand {
             HighwayConfigure "highway.configure" => approvals::Wish,
                 "Set what waits for people: gates, escalations, injection (people).";
             HighwayInject "highway.inject" => inject::Inject,
@@ -381,21 +382,6 @@ impl Command {
     /// The arguments as JSON in canonical form, as [`Command::read_recorded`] takes them.
     pub fn args(&self) -> Result<Box<RawValue>, serde_json::Error> {
         serde_json::value::to_raw_value(&Args(self))
-    }
-
-    /// Whether it is decided before deadlines that have come: an end ordered by the coordinator or a
-    /// person takes precedence over timers, recovery handles due deadlines itself, and nothing can
-    /// be signed before a takeover.
-    pub fn precedes_deadlines(&self) -> bool {
-        match self {
-            Command::WorkspaceAbort(_)
-            | Command::WorkspaceBatchAbort(_)
-            | Command::TaskCancel(_)
-            | Command::RuntimeRecover(_)
-            | Command::RuntimeRekey(_) => true,
-            Command::RunEnd(end) => end.force,
-            _ => false,
-        }
     }
 }
 

@@ -2,7 +2,7 @@
 
 use crate::model::runs::approvals::request::Request;
 use crate::model::runs::file::File;
-use crate::protocol::event::{HighwayEvent, MessageEvent, PlanEvent, WorkspaceEvent};
+use crate::protocol::event::{ApprovalEvent, MessageEvent, PlanEvent, WorkspaceEvent};
 use crate::values::content::Blob;
 
 fn in_files(files: &[File]) -> impl Iterator<Item = &Blob> {
@@ -97,22 +97,22 @@ impl<'a> PlanEvent<'a> {
     }
 }
 
-impl<'a> HighwayEvent<'a> {
+impl<'a> ApprovalEvent<'a> {
     pub(crate) fn blobs(self) -> Vec<&'a Blob> {
         match self {
-            HighwayEvent::GateTriggered(body) => {
+            ApprovalEvent::GateTriggered(body) => {
                 body.request.iter().flat_map(Request::blobs).collect()
             }
-            HighwayEvent::GateResolved(body) => {
+            ApprovalEvent::GateResolved(body) => {
                 body.modifications.iter().flat_map(|changed| changed.blobs()).collect()
             }
-            HighwayEvent::HighwayConfigured(_)
-            | HighwayEvent::GateTimeout(_)
-            | HighwayEvent::GateReentryBlocked(_)
-            | HighwayEvent::HumanInjection(_)
-            | HighwayEvent::EscalationReceived(_)
-            | HighwayEvent::EscalationResolved(_)
-            | HighwayEvent::EscalationTimeout(_) => Vec::new(),
+            ApprovalEvent::HighwayConfigured(_)
+            | ApprovalEvent::GateTimeout(_)
+            | ApprovalEvent::GateReentryBlocked(_)
+            | ApprovalEvent::HumanInjection(_)
+            | ApprovalEvent::EscalationReceived(_)
+            | ApprovalEvent::EscalationResolved(_)
+            | ApprovalEvent::EscalationTimeout(_) => Vec::new(),
         }
     }
 }

@@ -146,7 +146,7 @@ events! {
         LeaseForced => lease::Forced;
     }
     #[doc = "The blackboard that everybody shares."]
-    Commons CommonsEvent {
+    Blackboard BlackboardEvent {
         SymbolSet => symbol::Set;
         FactSet => fact::Set;
         FactDeleted => fact::Delete;
@@ -239,7 +239,7 @@ events! {
         ConflictResolved => conflict::Resolved;
     }
     #[doc = "Gates, escalations and what people inject."]
-    Highway HighwayEvent {
+    Approval ApprovalEvent {
         HighwayConfigured => approvals::Configured;
         GateTriggered => gate::Triggered;
         GateResolved => resolve::Resolved;
@@ -261,12 +261,12 @@ impl Event {
             | EventRoom::Agent(_)
             | EventRoom::User(_)
             | EventRoom::Lease(_)
-            | EventRoom::Commons(_)
+            | EventRoom::Blackboard(_)
             | EventRoom::Memory(_) => Vec::new(),
             EventRoom::Workspace(event) => event.blobs(),
             EventRoom::Message(event) => event.blobs(),
             EventRoom::Plan(event) => event.blobs(),
-            EventRoom::Highway(event) => event.blobs(),
+            EventRoom::Approval(event) => event.blobs(),
         }
     }
 }

@@ -59,8 +59,8 @@ impl State {
     }
 
     /// The replay base, if archives were deleted.
-    pub fn floor(&self) -> Option<&Floor> {
-        self.shelves.floor.as_ref()
+    pub fn replay_base(&self) -> Option<&ReplayBase> {
+        self.shelves.replay_base.as_ref()
     }
 
     /// The ended workspaces that have not been compacted, each with the time it ended, oldest
@@ -262,11 +262,11 @@ pub(crate) fn apply_pruned(
         }
         archive.pruned = Some(entry.at);
     }
-    let floor = Floor { seq: body.floor_seq, hash: body.floor_hash.clone() };
-    if state.floor().is_some_and(|before| before.seq > floor.seq) {
-        return Err(ApplyError::Mismatch("the floor"));
+    let base = ReplayBase { seq: body.floor_seq, hash: body.floor_hash.clone() };
+    if state.replay_base().is_some_and(|before| before.seq > base.seq) {
+        return Err(ApplyError::Mismatch("the replay base"));
     }
-    state.shelves.floor = Some(floor);
+    state.shelves.replay_base = Some(base);
     Ok(())
 }
 

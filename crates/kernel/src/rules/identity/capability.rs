@@ -9,8 +9,7 @@ use crate::machine::state::State;
 use crate::model::identity::user::User;
 use crate::model::runs::workspace::Party;
 use crate::protocol::refusal::{Record, Refusal};
-use crate::registry::record_id;
-use crate::registry::record_id::RecordId;
+use crate::registry::record_id::{Kind, RecordId};
 use crate::registry::rule::Rule;
 use crate::rules::identity::user::standing;
 use crate::values::id::{AnyId, WorkspaceId};
@@ -136,9 +135,20 @@ pub(crate) fn may_end(state: &State, user: &UserId, id: RecordId) -> Result<(), 
 pub(crate) fn on_record(state: &State, user: &UserId, id: RecordId) -> Permissions {
     let who = Principal::User(user.clone());
     let others = state.memory.record(id).is_some_and(|own| match id.kind {
-        record_id::Kind::Assignment => !own.is_dispatched_by(&who),
-        record_id::Kind::Loop => own.author != who,
-        _ => false,
+        Kind::Assignment => !own.is_dispatched_by(&who),
+        Kind::Loop => own.author != who,
+        Kind::Constraint
+        | Kind::Decision
+        | Kind::Trap
+        | Kind::Plan
+        | Kind::Claim
+        | Kind::Handoff
+        | Kind::Candidate
+        | Kind::Message
+        | Kind::Sequence
+        | Kind::Fact
+        | Kind::Symbol
+        | Kind::Capsule => false,
     });
     if others { overall(Permission::ForceLease) } else { Vec::new() }
 }

@@ -8,9 +8,18 @@ use crate::model::knowledge::records::view::{
     Changes, FOUND_DEFAULT, FOUND_MAX, Find, Found, MemoryAnswer, OfRecord, RecordView,
 };
 use crate::model::knowledge::records::vocabulary::Status;
-use crate::model::query::Answer;
+use crate::model::query::{Answer, MemoryQuery};
 
-pub(crate) fn get(state: &State, of: &OfRecord) -> Answer {
+/// Answers a query about records.
+pub(crate) fn answer(state: &State, query: MemoryQuery<'_>) -> Answer {
+    match query {
+        MemoryQuery::MemoryGet(of) => get(state, of),
+        MemoryQuery::MemoryFind(of) => find(state, of),
+        MemoryQuery::MemoryChanges(of) => changes(state, of),
+    }
+}
+
+fn get(state: &State, of: &OfRecord) -> Answer {
     match state.memory.records.get(&of.id) {
         Some(record) => {
             let shown = state.shown_shared(record);
@@ -20,7 +29,7 @@ pub(crate) fn get(state: &State, of: &OfRecord) -> Answer {
     }
 }
 
-pub(crate) fn find(state: &State, find: &Find) -> Answer {
+fn find(state: &State, find: &Find) -> Answer {
     let table = find.kind.table();
     let word = find.status.as_ref();
     let status = match word.map(|word| table.state(word.as_str())) {
@@ -49,7 +58,7 @@ fn is_wanted(state: &State, record: &Record, find: &Find, status: Option<Status>
         && find.plan_id.is_none_or(|plan| record.fields.plan_id == Some(plan))
 }
 
-pub(crate) fn changes(state: &State, of: &Changes) -> Answer {
+fn changes(state: &State, of: &Changes) -> Answer {
     let limit = of.limit.unwrap_or(FOUND_DEFAULT).min(FOUND_MAX) as usize;
     found(state, state.memory.changed_shared(of.since), 0, limit)
 }

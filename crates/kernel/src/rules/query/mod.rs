@@ -1,6 +1,7 @@
 //! Queries: read-only questions about the state, and who may see which answers.
 
-pub(crate) mod highway;
+pub(crate) mod approvals;
+pub(crate) mod blackboard;
 pub(crate) mod memory;
 pub(crate) mod topology;
 pub(crate) mod work;
@@ -11,7 +12,6 @@ use crate::machine::state::State;
 use crate::model::identity::agent::Agent;
 use crate::model::leasing::lease::Lease;
 use crate::model::leasing::session::Session;
-use crate::model::query::commons;
 use crate::model::runs::access::Viewer;
 use crate::model::runs::envelope::view::EnvelopeView;
 use crate::model::runs::envelope::{Envelope, Status};
@@ -40,39 +40,30 @@ pub fn answer(state: &State, now: Timestamp, query: &Query) -> Answer {
 /// Answers a query as of `now`, restricted to what the viewer may see.
 pub fn answer_to(state: &State, now: Timestamp, query: &Query, viewer: Viewer<'_>) -> Answer {
     let asked = Asked::new(state, now, viewer);
+    match query.room() {
+        QueryRoom::Lease(query) => of_leases(state, now, query),
+        QueryRoom::Identity(query) => of_identity(state, now, query),
+        QueryRoom::Run(query) => asked.of_run(query),
+        QueryRoom::Approval(query) => asked.of_approvals(query),
+        QueryRoom::Blackboard(query) => blackboard::answer(state.blackboard(), query),
+        QueryRoom::Memory(query) => memory::answer(&asked.seen(), query),
+    }
+}
+
+fn of_leases(state: &State, now: Timestamp, query: LeaseQuery<'_>) -> Answer {
     match query {
-        Query::LeaseList(list) => Answer::Leases(leases(state, now, list)),
-        Query::LeaseCheck(check) => Answer::Check(lease_check(state, now, check)),
-        Query::SessionList(_) => Answer::Sessions(sessions(state, now)),
-        Query::AgentList(_) => Answer::Agents(agents(state, now)),
-        Query::AgentGet(of) => agent(state, now, &of.agent),
-        Query::UserList(_) => Answer::Users(users(state)),
-        Query::UserGet(of) => user(state, &of.user),
-        Query::RunGet(all) => asked.run(all),
-        Query::WorkspaceList(list) => Answer::Workspaces(asked.workspaces(list)),
-        Query::WorkspaceGet(of) => asked.workspace(&of.workspace),
-        Query::WorkspaceFiles(of) => asked.files(&of.workspace),
-        Query::InboxList(list) => asked.inbox(list),
-        Query::EnvelopeGet(of) => asked.envelope(&of.envelope),
-        Query::WorkspaceSees(of) => asked.sees(&of.workspace),
-        Query::WorkspaceSeenBy(of) => asked.seen_by(&of.workspace),
-        Query::RightList(list) => asked.rights(list),
-        Query::CheckpointList(of) => asked.checkpoints(&of.workspace),
-        Query::CheckpointGet(of) => asked.checkpoint(&of.checkpoint),
-        Query::TaskList(list) => Answer::Tasks(asked.tasks(list)),
-        Query::TaskReadyList(of) => Answer::Tasks(asked.ready(of)),
-        Query::TaskGet(of) => asked.task(&of.task),
-        Query::TaskDeps(of) => asked.task_deps(of),
-        Query::TaskGraphs(all) => Answer::Graphs(asked.graphs(all)),
-        Query::GateList(list) => Answer::Gates(asked.gates(list)),
-        Query::GateGet(of) => asked.gate(&of.gate),
-        Query::EscalationList(list) => Answer::Escalations(asked.escalations(list)),
-        Query::HighwayGet(all) => asked.highway(all),
-        Query::MeterGet(get) => asked.meter(get),
-        Query::MemoryGet(of) => memory::get(&asked.seen(), of),
-        Query::MemoryFind(of) => memory::find(&asked.seen(), of),
-        Query::MemoryChanges(of) => memory::changes(&asked.seen(), of),
-        _ => commons::answer(state.commons(), query),
+        LeaseQuery::LeaseList(list) => Answer::Leases(leases(state, now, list)),
+        LeaseQuery::LeaseCheck(check) => Answer::Check(lease_check(state, now, check)),
+    }
+}
+
+fn of_identity(state: &State, now: Timestamp, query: IdentityQuery<'_>) -> Answer {
+    match query {
+        IdentityQuery::SessionList(_) => Answer::Sessions(sessions(state, now)),
+        IdentityQuery::AgentList(_) => Answer::Agents(agents(state, now)),
+        IdentityQuery::AgentGet(of) => agent(state, now, &of.agent),
+        IdentityQuery::UserList(_) => Answer::Users(users(state)),
+        IdentityQuery::UserGet(of) => user(state, &of.user),
     }
 }
 

@@ -7,7 +7,7 @@ use std::borrow::Cow;
 use crate::machine::coordinator;
 use crate::machine::state::State;
 use crate::model::query::topology::WorkspaceList;
-use crate::model::query::{Answer, Everything};
+use crate::model::query::{Answer, Everything, RunQuery};
 use crate::model::runs::access::Viewer;
 use crate::model::runs::checkpoint::CheckpointView;
 use crate::model::runs::envelope::Envelope;
@@ -65,6 +65,30 @@ impl<'a> Asked<'a> {
 }
 
 impl Asked<'_> {
+    /// Answers a query about runs.
+    pub(crate) fn of_run(self, query: RunQuery<'_>) -> Answer {
+        use RunQuery as Q;
+        match query {
+            Q::RunGet(all) => self.run(all),
+            Q::WorkspaceList(list) => Answer::Workspaces(self.workspaces(list)),
+            Q::WorkspaceGet(of) => self.workspace(&of.workspace),
+            Q::WorkspaceFiles(of) => self.files(&of.workspace),
+            Q::InboxList(list) => self.inbox(list),
+            Q::EnvelopeGet(of) => self.envelope(&of.envelope),
+            Q::WorkspaceSees(of) => self.sees(&of.workspace),
+            Q::WorkspaceSeenBy(of) => self.seen_by(&of.workspace),
+            Q::RightList(list) => self.rights(list),
+            Q::CheckpointList(of) => self.checkpoints(&of.workspace),
+            Q::CheckpointGet(of) => self.checkpoint(&of.checkpoint),
+            Q::TaskList(list) => Answer::Tasks(self.tasks(list)),
+            Q::TaskReadyList(of) => Answer::Tasks(self.ready(of)),
+            Q::TaskGet(of) => self.task(&of.task),
+            Q::TaskDeps(of) => self.task_deps(of),
+            Q::TaskGraphs(all) => Answer::Graphs(self.graphs(all)),
+            Q::MeterGet(get) => self.meter(get),
+        }
+    }
+
     pub(crate) fn reads(self, id: &WorkspaceId) -> bool {
         self.everything || self.is_outside_runs(id) || reads(self.state, self.viewer, id)
     }

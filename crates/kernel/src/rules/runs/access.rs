@@ -156,14 +156,17 @@ pub fn reads_cited(state: &State, viewer: Viewer<'_>, entry: &Stamped) -> bool {
         let part = state.task_record(id).and_then(|record| record.task());
         part.is_some_and(|part| part.history.iter().any(|id| reads_content(state, viewer, id)))
     };
+    if reads_all_content(state, viewer) {
+        return true;
+    }
     match &entry.draft.event {
-        _ if reads_all_content(state, viewer) => true,
         Event::EnvelopeCreated(body) => {
             reads_payload(state, viewer, &body.envelope_id, &body.payload)
         }
         Event::GateResolved(body) => changed_mail(state, body)
             .is_some_and(|(id, payload)| reads_payload(state, viewer, &id, &payload)),
         Event::TaskCreated(body) => in_task(&body.task_id),
+        // Any other entry's content belongs to the workspace that it is about.
         _ => entry.draft.workspace.as_ref().is_some_and(|id| reads_content(state, viewer, id)),
     }
 }

@@ -19,7 +19,7 @@ use crate::protocol::refusal::{Record, Refusal};
 use crate::protocol::reply::Reply;
 use crate::registry::apply_error::ApplyError;
 use crate::registry::rule::Rule;
-use crate::rules::runs::signal::Saying;
+use crate::rules::runs::signal::SignalContent;
 use crate::rules::runs::workspace::{authority, meter, sight};
 use crate::rules::runs::{seal, signal, workspace};
 use crate::values::content::{Blob, Content};
@@ -33,7 +33,7 @@ pub use crate::model::runs::checkpoint::*;
 
 /// The fields of a checkpoint that its integrity proof covers: everything its workspace set.
 #[derive(Serialize)]
-struct Said<'a> {
+struct SealedContent<'a> {
     artifacts: &'a [Artifact],
     #[serde(skip_serializing_if = "Option::is_none")]
     commit: Option<&'a Commit>,
@@ -52,7 +52,7 @@ struct Said<'a> {
 
 /// The bytes that a checkpoint's integrity proof covers.
 pub(crate) fn message(id: &CheckpointId, made: &Checkpoint) -> Result<Vec<u8>, ApplyError> {
-    let said = Said {
+    let content = SealedContent {
         artifacts: &made.artifacts,
         commit: made.commit.as_ref(),
         confidence: made.confidence,
@@ -66,7 +66,7 @@ pub(crate) fn message(id: &CheckpointId, made: &Checkpoint) -> Result<Vec<u8>, A
         kind: &made.kind,
         workspace: &made.workspace,
     };
-    seal::message("checkpoint", &said)
+    seal::message("checkpoint", &content)
 }
 
 /// The content of a checkpoint, once stored.
@@ -125,8 +125,8 @@ pub(crate) fn decide_create(
     });
     tx.note(Some(&id), caller.principal.clone().into(), event)?;
     meter::note_discrepancies(tx, &id, &checkpoint_id, differs.unwrap_or_default())?;
-    let told = Saying::plain(SignalType::Checkpoint, (&checkpoint_id).into());
-    signal::tell_parent(tx, &id, told)?;
+    let content = SignalContent::plain(SignalType::Checkpoint, (&checkpoint_id).into());
+    signal::signal_parent(tx, &id, content)?;
     tx.checkpoint_reply(&checkpoint_id)
 }
 
@@ -136,8 +136,8 @@ fn check(state: &State, id: &WorkspaceId, create: &Create) -> Result<Stored, Ref
     let workspace = workspace::get(state, id).map_err(|no| (RejectReason::PermissionDenied, no))?;
     if workspace.status != WorkspaceStatus::Active {
         let message = format!("workspace {id} is {}; checkpoints need active", workspace.status);
-        let ways = edges::ways_from(workspace.status);
-        let refusal = Refusal::denied(Rule::CheckpointActive, message).allowing(ways);
+        let allowed = edges::transitions_from(workspace.status);
+        let refusal = Refusal::denied(Rule::CheckpointActive, message).allowing(allowed);
         return Err((RejectReason::WorkspaceNotActive, refusal));
     }
     if create.intent.is_blank() {

@@ -3,7 +3,7 @@
 
 use crate::machine::state::State;
 use crate::model::runs::approvals::escalation::ResponseType;
-use crate::protocol::event::{Event, EventRoom, Stamped};
+use crate::protocol::event::{ApprovalEvent, Event, EventRoom, Stamped};
 use crate::registry::apply_error::ApplyError;
 use crate::rules::identity::user::standing;
 use crate::values::id::{EntryId, WorkspaceId};
@@ -14,18 +14,37 @@ pub use crate::model::runs::news::*;
 
 /// The subject of an event, if the coordinator is notified of it.
 fn subject_of(event: &Event) -> Option<Text<128>> {
-    if let EventRoom::User(event) = event.room()
-        && let Some((user, _)) = standing::outcome(event)
-    {
-        return Some(Text::lossy(&format!("user:{user}")));
-    }
-    // Decisions about waiting actions, and escalations delegated to the coordinator.
+    let subject = match event.room() {
+        EventRoom::User(event) => format!("user:{}", standing::outcome(event)?.0),
+        EventRoom::Approval(event) => of_approval(event)?,
+        EventRoom::Admin(_)
+        | EventRoom::Agent(_)
+        | EventRoom::Lease(_)
+        | EventRoom::Blackboard(_)
+        | EventRoom::Memory(_)
+        | EventRoom::Workspace(_)
+        | EventRoom::Message(_)
+        | EventRoom::Plan(_) => return None,
+    };
+    Some(Text::lossy(&subject))
+}
+
+/// The subject of a decision about something that waited, or of an escalation that was delegated to
+/// the coordinator.
+fn of_approval(event: ApprovalEvent<'_>) -> Option<String> {
     match event {
-        Event::GateResolved(body) => Some(Text::lossy(&format!("gate:{}", body.gate_id))),
-        Event::EscalationResolved(body) if body.response_type == ResponseType::Delegation => {
-            Some(Text::lossy(&format!("escalation:{}", body.signal_id)))
+        ApprovalEvent::GateResolved(body) => Some(format!("gate:{}", body.gate_id)),
+        ApprovalEvent::EscalationResolved(body) => {
+            let is_delegated = body.response_type == ResponseType::Delegation;
+            is_delegated.then(|| format!("escalation:{}", body.signal_id))
         }
-        _ => None,
+        ApprovalEvent::HighwayConfigured(_)
+        | ApprovalEvent::GateTriggered(_)
+        | ApprovalEvent::GateTimeout(_)
+        | ApprovalEvent::GateReentryBlocked(_)
+        | ApprovalEvent::HumanInjection(_)
+        | ApprovalEvent::EscalationReceived(_)
+        | ApprovalEvent::EscalationTimeout(_) => None,
     }
 }
 

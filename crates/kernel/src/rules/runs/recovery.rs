@@ -17,7 +17,7 @@ use crate::protocol::event::Event;
 use crate::protocol::reply::Reply;
 use crate::registry::apply_error::ApplyError;
 use crate::rules::runs::envelope::deliver;
-use crate::rules::runs::signal::Saying;
+use crate::rules::runs::signal::SignalContent;
 use crate::rules::runs::{envelope, signal};
 use crate::values::id::{AnyId, EnvelopeId, WorkspaceId};
 use crate::values::principal::Actor;
@@ -75,6 +75,7 @@ pub fn orphans(state: &State, event: &Event) -> Vec<AnyId> {
             let missing = body.task_ref.as_ref().filter(|task| state.task_record(task).is_none());
             missing.and_then(|task| AnyId::new(task.as_str()).ok())
         }
+        // Any other entry that refers to something unknown fails to apply.
         _ => None,
     };
     missing.into_iter().collect()
@@ -120,7 +121,7 @@ pub(crate) fn decide_recover(
     tx.clear_cause();
     tx.note(root.as_ref(), Actor::Protocol, Event::RecoveryCompleted(completed.clone()))?;
     if let Some(root) = root {
-        tell_coordinator(tx, &root, &completed)?;
+        signal_coordinator(tx, &root, &completed)?;
     }
     Ok(Reply::Recovery(Box::new(completed)))
 }
@@ -175,7 +176,7 @@ fn failed_since(tx: &Transaction<'_>, first: usize) -> u64 {
 }
 
 /// Notifies the coordinator with a signal in the root's inbox.
-fn tell_coordinator(
+fn signal_coordinator(
     tx: &mut Transaction<'_>,
     root: &WorkspaceId,
     completed: &RecoveryCompleted,
@@ -188,7 +189,7 @@ fn tell_coordinator(
         completed.signals_requeued,
     );
     let reason = Some(Text::lossy(&reason));
-    let saying = Saying { signal: SignalType::Started, reason, about: None };
+    let saying = SignalContent { signal: SignalType::Started, reason, about: None };
     signal::emit_to(tx, root, Some(root.clone()), saying, Actor::Protocol).map(|_| ())
 }
 

@@ -10,7 +10,7 @@ use crate::machine::coordinator;
 use crate::machine::state::State;
 use crate::machine::transaction::{DecisionError, Transaction};
 use crate::model::admin::runtime::{CoordinatorAction, Degraded, Scope};
-use crate::model::runs::approvals::{GateType, Highway, Wish};
+use crate::model::runs::approvals::{ApprovalSettings, GateType, Wish};
 use crate::model::runs::signal::SignalType;
 use crate::model::runs::taxonomy::document::Document;
 use crate::model::runs::taxonomy::{ENTRIES_MAX, Taxonomy};
@@ -28,7 +28,7 @@ use crate::registry::rule::Rule;
 use crate::rules::identity::user;
 use crate::rules::runs::approvals;
 use crate::rules::runs::approvals::gate;
-use crate::rules::runs::signal::Saying;
+use crate::rules::runs::signal::SignalContent;
 use crate::rules::runs::workspace::change;
 use crate::rules::runs::workspace::change::Change;
 use crate::rules::runs::{right, signal, workspace};
@@ -75,8 +75,8 @@ pub(crate) fn decide_start(
     caller: &Caller,
     start: &Start,
 ) -> Result<Reply, DecisionError> {
-    let highway = highway_for(tx.state(), start.highway.as_ref());
-    approvals::may_choose(tx.state(), &caller.principal, &highway)?;
+    let settings = settings_for(tx.state(), start.highway.as_ref());
+    approvals::may_choose(tx.state(), &caller.principal, &settings)?;
     let agent = may_start(tx.state(), &caller.principal, start.agent.as_ref())?;
     known_agent(tx.state(), agent.as_ref())?;
     let owner = owner_for(tx.state(), &caller.principal, start.owner.as_ref())?;
@@ -110,7 +110,7 @@ pub(crate) fn decide_start(
         run: Some(Box::new(RunHead {
             algorithm: Text::lossy(ALGORITHM),
             deployment_model,
-            highway,
+            highway: settings,
             highway_by: start.highway.as_ref().map(|_| caller.principal.clone()),
             limits: start.limits.clone(),
             pool: start.pool,
@@ -124,7 +124,7 @@ pub(crate) fn decide_start(
     };
     tx.begin_in(&id, caller.principal.clone().into(), Event::WorkspaceCreated(created))?;
     right::grant_receive(tx, &id)?;
-    let ready = Saying { signal: SignalType::Ready, reason: None, about: None };
+    let ready = SignalContent { signal: SignalType::Ready, reason: None, about: None };
     signal::emit_to(tx, &id, None, ready, Actor::Protocol)?;
     let loaded = Change::of_runtime(Status::Active, Trigger::WorkflowLoaded);
     change::take(tx, &id, loaded)?;
@@ -133,11 +133,11 @@ pub(crate) fn decide_start(
 
 /// The approval settings of a new run. Without users nothing waits by default: there is nobody to
 /// ask.
-pub(crate) fn highway_for(state: &State, wish: Option<&Wish>) -> Highway {
+pub(crate) fn settings_for(state: &State, wish: Option<&Wish>) -> ApprovalSettings {
     match wish {
-        Some(wish) => Highway::default().with(wish),
-        None if state.users.is_empty() => Highway::without_people(),
-        None => Highway::default(),
+        Some(wish) => ApprovalSettings::default().with(wish),
+        None if state.users.is_empty() => ApprovalSettings::without_people(),
+        None => ApprovalSettings::default(),
     }
 }
 
@@ -341,8 +341,8 @@ pub(crate) fn apply_begun(
     };
     state.root = Some(root.clone());
     state.forget_gates();
-    state.highway = Arc::new(run.highway.clone());
-    state.highway_by.clone_from(&run.highway_by);
+    state.approvals = Arc::new(run.highway.clone());
+    state.approvals_by.clone_from(&run.highway_by);
     state.runs.insert(root.clone(), Arc::new(taxonomy));
     Ok(())
 }

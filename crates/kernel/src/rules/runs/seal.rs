@@ -100,6 +100,7 @@ impl Transaction<'_> {
                 let message = checkpoint::message(&body.checkpoint_id, &made)?;
                 (body.workspace.clone(), message, &mut body.integrity)
             }
+            // Any other event carries no proof.
             _ => return Ok(draft),
         };
         let known = self.state().workspaces.get(&workspace);

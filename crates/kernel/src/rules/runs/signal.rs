@@ -27,15 +27,15 @@ use crate::values::time::Timestamp;
 pub use crate::model::runs::signal::*;
 
 /// The content of a signal emitted by the runtime or an agent.
-pub(crate) struct Saying {
+pub(crate) struct SignalContent {
     pub(crate) signal: SignalType,
     pub(crate) reason: Option<Text<1000>>,
     pub(crate) about: Option<AnyId>,
 }
 
-impl Saying {
+impl SignalContent {
     pub(crate) fn plain(signal: SignalType, about: AnyId) -> Self {
-        Saying { signal, reason: None, about: Some(about) }
+        SignalContent { signal, reason: None, about: Some(about) }
     }
 }
 
@@ -51,8 +51,11 @@ pub(crate) fn decide_emit(
         // Starting makes the agent ready, and waiting mail is delivered first.
         make_ready(tx, &from, caller)?;
     }
-    let saying =
-        Saying { signal: emit.signal, reason: emit.reason.clone(), about: emit.about.clone() };
+    let saying = SignalContent {
+        signal: emit.signal,
+        reason: emit.reason.clone(),
+        about: emit.about.clone(),
+    };
     let to = workspace::get(tx.state(), &from)?.parent.clone();
     let actor = caller.principal.clone().into();
     let id = emit_about(tx, &from, to, saying, emit.budget_warning.clone(), actor)?;
@@ -120,7 +123,7 @@ pub(crate) fn make_ready(
         return Ok(());
     }
     let to = workspace.parent.clone();
-    let saying = Saying { signal: SignalType::Ready, reason: None, about: None };
+    let saying = SignalContent { signal: SignalType::Ready, reason: None, about: None };
     emit_to(tx, id, to, saying, caller.principal.clone().into())?;
     if moved {
         return workspace::migrate::complete(tx, id);
@@ -171,7 +174,7 @@ pub(crate) fn emit_to(
     tx: &mut Transaction<'_>,
     from: &WorkspaceId,
     to: Option<WorkspaceId>,
-    saying: Saying,
+    saying: SignalContent,
     actor: Actor,
 ) -> Result<SignalId, ApplyError> {
     emit_about(tx, from, to, saying, None, actor)
@@ -182,7 +185,7 @@ fn emit_about(
     tx: &mut Transaction<'_>,
     from: &WorkspaceId,
     to: Option<WorkspaceId>,
-    saying: Saying,
+    saying: SignalContent,
     budget_warning: Option<budget::Notice>,
     actor: Actor,
 ) -> Result<SignalId, ApplyError> {
@@ -206,21 +209,21 @@ fn emit_about(
 }
 
 /// Emits a signal of the runtime to a workspace's parent.
-pub(crate) fn tell_parent(
+pub(crate) fn signal_parent(
     tx: &mut Transaction<'_>,
     from: &WorkspaceId,
-    saying: Saying,
+    saying: SignalContent,
 ) -> Result<(), ApplyError> {
     let to = tx.state().workspaces.get(from).and_then(|known| known.parent.clone());
     emit_to(tx, from, to, saying, Actor::Protocol).map(|_| ())
 }
 
 /// Emits a signal of the runtime to the sender of an envelope.
-pub(crate) fn tell_sender(
+pub(crate) fn signal_sender(
     tx: &mut Transaction<'_>,
     receiver: &WorkspaceId,
     sender: &WorkspaceId,
-    saying: Saying,
+    saying: SignalContent,
 ) -> Result<(), ApplyError> {
     emit_to(tx, receiver, Some(sender.clone()), saying, Actor::Protocol).map(|_| ())
 }

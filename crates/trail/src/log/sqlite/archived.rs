@@ -5,7 +5,7 @@
 //! record of it are on the disk by then, and the next attempt finds the line where it was.
 
 use althing_kernel::Blob;
-use althing_kernel::archive::{Floor, Number};
+use althing_kernel::archive::{Number, ReplayBase};
 use rusqlite::{Connection, OptionalExtension as _, Row, params};
 use std::path::Path;
 
@@ -94,12 +94,12 @@ pub(super) fn archive_record(
 }
 
 /// The replay base; the newest one counts.
-pub(super) fn floor(conn: &Connection) -> rusqlite::Result<Option<Floor>> {
+pub(super) fn replay_base(conn: &Connection) -> rusqlite::Result<Option<ReplayBase>> {
     if !has_archives(conn, "main")? {
         return Ok(None);
     }
     let newest = "SELECT seq, hash FROM floors ORDER BY seq DESC LIMIT 1";
-    let found = |row: &Row<'_>| Ok(Floor { seq: row.get(0)?, hash: hash_in(row, 1)? });
+    let found = |row: &Row<'_>| Ok(ReplayBase { seq: row.get(0)?, hash: hash_in(row, 1)? });
     conn.prepare_cached(newest)?.query_row([], found).optional()
 }
 
@@ -174,10 +174,10 @@ impl Swapper {
     }
 
     /// Records the replay base.
-    pub fn note_floor(&mut self, floor: &Floor) -> Result<(), LogError> {
+    pub fn note_replay_base(&mut self, base: &ReplayBase) -> Result<(), LogError> {
         let row = "INSERT OR REPLACE INTO floors (seq, hash) VALUES (?, ?)";
         self.change(|conn| {
-            conn.prepare_cached(row)?.execute(params![floor.seq, floor.hash.to_string()])
+            conn.prepare_cached(row)?.execute(params![base.seq, base.hash.to_string()])
         })?;
         Ok(())
     }

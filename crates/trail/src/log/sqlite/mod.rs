@@ -15,7 +15,7 @@ mod repair;
 mod replace;
 mod tiles;
 
-use althing_kernel::archive::Floor;
+use althing_kernel::archive::ReplayBase;
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags, OptionalExtension as _, params};
 use std::path::{Path, PathBuf};
@@ -25,9 +25,10 @@ use std::time::{Duration, Instant};
 use super::{
     AppendError, COMMIT_BYTES_LIMIT, DamagedTile, Log, LogError, LogErrorKind, LogReader, Store,
 };
-use crate::archive::{ArchiveFetcher, ArchiveRecord, Archives, Wanted};
+use crate::archive::{ArchiveFetcher, ArchiveRecord, Archives};
 use crate::commit::Commit;
 use crate::hash::Hash;
+use crate::stub::Wanted;
 pub use archived::{Swap, Swapper};
 use checkpoint::Checkpoints;
 use fault::{Doing, fault};
@@ -224,8 +225,8 @@ impl SqliteReader {
     /// SQLite's own integrity check: the first problem, if any.
     pub fn integrity(&self) -> Result<Option<String>, LogError> {
         let check = self.conn.query_row("PRAGMA integrity_check(1)", [], |row| row.get(0));
-        let said: String = self.reading(check)?;
-        Ok((said != "ok").then_some(said))
+        let complaint: String = self.reading(check)?;
+        Ok((complaint != "ok").then_some(complaint))
     }
 }
 
@@ -304,8 +305,8 @@ impl LogReader for SqliteReader {
         self.reading(archived::archive_records(&self.conn))
     }
 
-    fn floor(&mut self) -> Result<Option<Floor>, LogError> {
-        self.reading(archived::floor(&self.conn))
+    fn replay_base(&mut self) -> Result<Option<ReplayBase>, LogError> {
+        self.reading(archived::replay_base(&self.conn))
     }
 
     fn head_of(&mut self, seq: u64) -> Result<Option<(u64, String)>, LogError> {
@@ -502,11 +503,11 @@ impl SqliteLog {
 
     fn commit_transaction(&self) -> Result<(), AppendError> {
         self.execute("COMMIT").map_err(|error| {
-            let said = fault(Doing::Write, &self.reader.path, &error);
+            let complaint = fault(Doing::Write, &self.reader.path, &error);
             if fault::is_before_sync(&error) {
-                AppendError::Refused(said)
+                AppendError::Refused(complaint)
             } else {
-                AppendError::Unknown(said)
+                AppendError::Unknown(complaint)
             }
         })
     }
@@ -550,8 +551,8 @@ impl LogReader for SqliteLog {
         self.reader.archive_records()
     }
 
-    fn floor(&mut self) -> Result<Option<Floor>, LogError> {
-        self.reader.floor()
+    fn replay_base(&mut self) -> Result<Option<ReplayBase>, LogError> {
+        self.reader.replay_base()
     }
 
     fn head_of(&mut self, seq: u64) -> Result<Option<(u64, String)>, LogError> {

@@ -6,10 +6,10 @@
 
 use rusqlite::{Connection, OptionalExtension as _, params};
 
-use crate::archive::Stub;
 use crate::commit::{Claimed, Commit};
 use crate::hash::Hash;
 use crate::log::{DamagedTile, TILE};
+use crate::stub::Stub;
 use crate::tree::{Frontier, node};
 
 const HASH_BYTES: usize = 32;

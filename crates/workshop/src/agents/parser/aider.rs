@@ -26,8 +26,7 @@ fn usage(line: &str) -> Option<Usage> {
         let (count, what) = part.trim().split_once(' ').unwrap_or((part.trim(), "received"));
         let count = tokens_of(count)?;
         match what {
-            "sent" => usage.input = usage.input.saturating_add(count),
-            "cache write" => usage.input = usage.input.saturating_add(count),
+            "sent" | "cache write" => usage.input = usage.input.saturating_add(count),
             "cache hit" => {
                 usage.cached = count;
                 usage.input = usage.input.saturating_add(count);

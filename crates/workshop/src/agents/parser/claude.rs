@@ -160,6 +160,17 @@ mod tests {
     use crate::agents::Parser;
 
     const SESSION: &str = "0b6f3c52-0000-4000-8000-000000000001";
+    /// What all of a run used, and how it ended.
+    const USED: &str = concat!(
+        r#"{"input_tokens":2000,"output_tokens":100,"#,
+        r#""cache_read_input_tokens":400,"cache_creation_input_tokens":50}"#
+    );
+    const END: &str = r#""subtype":"success","result":"It is done.""#;
+
+    /// The fields that every line has.
+    fn of_session(kind: &str) -> String {
+        format!(r#""type":"{kind}","session_id":"{SESSION}""#)
+    }
 
     fn events(format: Format, before: Usage, lines: &[String]) -> Vec<Event> {
         let mut parser = Parser::new(format, before);
@@ -170,7 +181,8 @@ mod tests {
 
     fn message(id: &str, content: &str, usage: &str) -> String {
         format!(
-            r#"{{"type":"assistant","message":{{"id":"{id}","content":[{content}],"usage":{usage}}},"session_id":"{SESSION}"}}"#
+            r#"{{"message":{{"id":"{id}","content":[{content}],"usage":{usage}}},{}}}"#,
+            of_session("assistant")
         )
     }
 
@@ -184,19 +196,19 @@ mod tests {
                 r#"{"type":"tool_use","id":"t1","name":"Edit","input":{"file_path":"/w/a.rs"}}"#,
                 used,
             ),
-            format!(
-                r#"{{"type":"user","tool_use_result":{{"filePath":"/w/a.rs"}},"session_id":"{SESSION}"}}"#
-            ),
+            format!(r#"{{"tool_use_result":{{"filePath":"/w/a.rs"}},{}}}"#, of_session("user")),
             message(
                 "m2",
                 r#"{"type":"tool_use","id":"t2","name":"Bash","input":{"command":"make\nx"}}"#,
                 used,
             ),
             format!(
-                r#"{{"type":"user","tool_use_result":{{"bashEditDiff":{{"changedFiles":["/w/o"]}}}},"session_id":"{SESSION}"}}"#
+                r#"{{"tool_use_result":{{"bashEditDiff":{{"changedFiles":["/w/o"]}}}},{}}}"#,
+                of_session("user")
             ),
             format!(
-                r#"{{"total_cost_usd":{cost},"usage":{{"input_tokens":2000,"output_tokens":100,"cache_read_input_tokens":400,"cache_creation_input_tokens":50}},"is_error":false,"subtype":"success","result":"It is done.","type":"result","session_id":"{SESSION}"}}"#
+                r#"{{"total_cost_usd":{cost},"usage":{USED},"is_error":false,{END},{}}}"#,
+                of_session("result")
             ),
         ]
     }
@@ -241,11 +253,26 @@ mod tests {
     #[test]
     fn a_limit_is_no_success() {
         let lines = [
-            r#"{"type":"system","subtype":"api_retry","attempt":1,"retry_delay_ms":1500,"error_status":429,"error":"rate_limit"}"#,
-            r#"{"type":"rate_limit_event","rate_limit_info":{"status":"allowed","resetsAt":1794990000}}"#,
-            r#"{"type":"rate_limit_event","rate_limit_info":{"status":"rejected","resetsAt":1794998000}}"#,
-            r#"{"type":"assistant","message":{"id":"x","content":[{"type":"text","text":"API Error: (429)"}]},"error":"rate_limit"}"#,
-            r#"{"subtype":"success","is_error":true,"terminal_reason":"api_error","api_error_status":429,"result":"API Error","type":"result"}"#,
+            concat!(
+                r#"{"type":"system","subtype":"api_retry","attempt":1,"#,
+                r#""retry_delay_ms":1500,"error_status":429,"error":"rate_limit"}"#,
+            ),
+            concat!(
+                r#"{"type":"rate_limit_event","rate_limit_info":{"status":"allowed","#,
+                r#""resetsAt":1794990000}}"#,
+            ),
+            concat!(
+                r#"{"type":"rate_limit_event","rate_limit_info":{"status":"rejected","#,
+                r#""resetsAt":1794998000}}"#,
+            ),
+            concat!(
+                r#"{"type":"assistant","message":{"id":"x","content":[{"type":"text","#,
+                r#""text":"API Error: (429)"}]},"error":"rate_limit"}"#,
+            ),
+            concat!(
+                r#"{"subtype":"success","is_error":true,"terminal_reason":"api_error","#,
+                r#""api_error_status":429,"result":"API Error","type":"result"}"#,
+            ),
         ];
         let found = events(Format::Claude, Usage::default(), &lines.map(str::to_owned));
         let limited = |retry| Event::RateLimited { retry };
@@ -261,7 +288,10 @@ mod tests {
 
     #[test]
     fn a_login_and_a_limit_of_turns_are_told_apart() {
-        let login = r#"{"subtype":"success","is_error":true,"api_error_status":401,"result":"no","type":"result"}"#;
+        let login = concat!(
+            r#"{"subtype":"success","is_error":true,"api_error_status":401,"#,
+            r#""result":"no","type":"result"}"#,
+        );
         let found = events(Format::Claude, Usage::default(), &[login.to_owned()]);
         assert!(matches!(found[0], Event::AuthFailed { .. }), "{found:?}");
         let turns = r#"{"subtype":"error_max_turns","is_error":true,"type":"result"}"#;
@@ -276,10 +306,18 @@ mod tests {
             r#"{"type":"tool_use","id":"c1","name":"write_file","input":{"file_path":"/w/n"}}"#;
         let lines = [
             message("m", write, used),
-            r#"{"type":"user","message":{"content":[{"type":"tool_result","tool_use_id":"c1","is_error":false}]}}"#.to_owned(),
+            concat!(
+                r#"{"type":"user","message":{"content":[{"type":"tool_result","#,
+                r#""tool_use_id":"c1","is_error":false}]}}"#,
+            )
+            .to_owned(),
             "Retrying in 60s (attempt 1/10): [API Error: 429 later]".to_owned(),
             r#"{"type":"system","subtype":"retry","data":{"delayMs":60000}}"#.to_owned(),
-            r#"{"type":"result","subtype":"error_during_execution","is_error":true,"error":{"message":"[API Error: 401 no]"}}"#.to_owned(),
+            concat!(
+                r#"{"type":"result","subtype":"error_during_execution","is_error":true,"#,
+                r#""error":{"message":"[API Error: 401 no]"}}"#,
+            )
+            .to_owned(),
         ];
         let found = events(Format::Qwen, Usage::default(), &lines);
         let minute = Event::RateLimited { retry: Some(Retry::After(Duration::from_mins(1))) };
@@ -294,9 +332,19 @@ mod tests {
     #[test]
     fn cursors_calls_are_read() {
         let lines = [
-            r#"{"type":"tool_call","subtype":"started","tool_call":{"writeToolCall":{"args":{"path":"a"}}},"session_id":"s"}"#,
-            r#"{"type":"tool_call","subtype":"completed","tool_call":{"writeToolCall":{"args":{"path":"a"},"result":{"success":{}}}},"session_id":"s"}"#,
-            r#"{"type":"result","subtype":"success","is_error":false,"result":"done","session_id":"s"}"#,
+            concat!(
+                r#"{"type":"tool_call","subtype":"started","tool_call":{"#,
+                r#""writeToolCall":{"args":{"path":"a"}}},"session_id":"s"}"#,
+            ),
+            concat!(
+                r#"{"type":"tool_call","subtype":"completed","tool_call":{"#,
+                r#""writeToolCall":{"args":{"path":"a"},"result":{"success":{}}}},"#,
+                r#""session_id":"s"}"#,
+            ),
+            concat!(
+                r#"{"type":"result","subtype":"success","is_error":false,"#,
+                r#""result":"done","session_id":"s"}"#,
+            ),
         ];
         let found = events(Format::Cursor, Usage::default(), &lines.map(str::to_owned));
         assert!(found.contains(&Event::FileChanged { path: "a".to_owned() }), "{found:?}");

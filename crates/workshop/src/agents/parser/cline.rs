@@ -70,12 +70,34 @@ mod tests {
     #[test]
     fn a_run_is_read() {
         let lines = [
-            r#"{"type":"agent_event","event":{"type":"usage","totalInputTokens":1000,"totalOutputTokens":50,"totalCost":0.5}}"#,
-            r#"{"type":"agent_event","event":{"type":"content_start","contentType":"tool","toolName":"editor","toolCallId":"c","input":{"path":"/w/a"}}}"#,
-            r#"{"type":"agent_event","event":{"type":"content_end","contentType":"tool","toolName":"editor","toolCallId":"c","output":{"success":true}}}"#,
-            r#"{"type":"agent_event","event":{"type":"content_start","contentType":"tool","toolName":"run_commands","input":{"commands":["ls"]}}}"#,
-            r#"{"type":"agent_event","event":{"type":"content_end","contentType":"text","text":"It is done."}}"#,
-            r#"{"type":"run_result","finishReason":"completed","usage":{"inputTokens":5000,"outputTokens":250,"cacheReadTokens":3,"totalCost":1},"text":"It is done."}"#,
+            concat!(
+                r#"{"type":"agent_event","event":{"type":"usage","#,
+                r#""totalInputTokens":1000,"totalOutputTokens":50,"totalCost":0.5}}"#,
+            ),
+            concat!(
+                r#"{"type":"agent_event","event":{"type":"content_start","#,
+                r#""contentType":"tool","toolName":"editor","toolCallId":"c","input":{"#,
+                r#""path":"/w/a"}}}"#,
+            ),
+            concat!(
+                r#"{"type":"agent_event","event":{"type":"content_end","#,
+                r#""contentType":"tool","toolName":"editor","toolCallId":"c","output":{"#,
+                r#""success":true}}}"#,
+            ),
+            concat!(
+                r#"{"type":"agent_event","event":{"type":"content_start","#,
+                r#""contentType":"tool","toolName":"run_commands","input":{"#,
+                r#""commands":["ls"]}}}"#,
+            ),
+            concat!(
+                r#"{"type":"agent_event","event":{"type":"content_end","#,
+                r#""contentType":"text","text":"It is done."}}"#,
+            ),
+            concat!(
+                r#"{"type":"run_result","finishReason":"completed","usage":{"#,
+                r#""inputTokens":5000,"outputTokens":250,"cacheReadTokens":3,"#,
+                r#""totalCost":1},"text":"It is done."}"#,
+            ),
         ];
         let mut parser = Parser::new(Format::Cline, Usage::default());
         let found = parser.take(format!("{}\n", lines.join("\n")).as_bytes());
@@ -90,7 +112,10 @@ mod tests {
     #[test]
     fn an_error_says_its_class() {
         let lines = [
-            r#"{"type":"agent_event","event":{"type":"error","error":{"message":"no"},"errorClass":"auth"}}"#,
+            concat!(
+                r#"{"type":"agent_event","event":{"type":"error","error":{"#,
+                r#""message":"no"},"errorClass":"auth"}}"#,
+            ),
             r#"{"type":"run_result","finishReason":"error","text":"no"}"#,
             r#"{"type":"error","message":"no"}"#,
         ];

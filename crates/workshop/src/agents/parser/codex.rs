@@ -88,13 +88,28 @@ mod tests {
         "Reading additional input from stdin...",
         r#"{"type":"thread.started","thread_id":"019e-7"}"#,
         r#"{"type":"turn.started"}"#,
-        r#"{"type":"item.started","item":{"type":"command_execution","command":"/bin/bash -lc 'cargo test'"}}"#,
+        concat!(
+            r#"{"type":"item.started","item":{"type":"command_execution","#,
+            r#""command":"/bin/bash -lc 'cargo test'"}}"#,
+        ),
         r#"{"type":"item.completed","item":{"type":"command_execution","exit_code":0}}"#,
-        r#"{"type":"item.started","item":{"type":"file_change","changes":[{"path":"/w/a","kind":"update"}]}}"#,
-        r#"{"type":"item.completed","item":{"type":"file_change","changes":[{"path":"/w/a","kind":"update"}],"status":"completed"}}"#,
-        r#"{"type":"item.completed","item":{"type":"file_change","changes":[{"path":"/w/no","kind":"add"}],"status":"failed"}}"#,
+        concat!(
+            r#"{"type":"item.started","item":{"type":"file_change","changes":[{"#,
+            r#""path":"/w/a","kind":"update"}]}}"#,
+        ),
+        concat!(
+            r#"{"type":"item.completed","item":{"type":"file_change","changes":[{"#,
+            r#""path":"/w/a","kind":"update"}],"status":"completed"}}"#,
+        ),
+        concat!(
+            r#"{"type":"item.completed","item":{"type":"file_change","changes":[{"#,
+            r#""path":"/w/no","kind":"add"}],"status":"failed"}}"#,
+        ),
         r#"{"type":"item.completed","item":{"type":"agent_message","text":"It is done."}}"#,
-        r#"{"type":"turn.completed","usage":{"input_tokens":5000,"cached_input_tokens":1000,"output_tokens":250}}"#,
+        concat!(
+            r#"{"type":"turn.completed","usage":{"input_tokens":5000,"#,
+            r#""cached_input_tokens":1000,"output_tokens":250}}"#,
+        ),
     ];
 
     #[test]
@@ -130,8 +145,14 @@ mod tests {
         let found = events(
             Usage::default(),
             &[
-                r#"{"type":"error","message":"Reconnecting... 1/5 (unexpected status 429 Too Many Requests)"}"#,
-                r#"{"type":"turn.failed","error":{"message":"exceeded retry limit, last status: 429 Too Many Requests"}}"#,
+                concat!(
+                    r#"{"type":"error","message":"Reconnecting... 1/5 (unexpected statu"#,
+                    r#"s 429 Too Many Requests)"}"#,
+                ),
+                concat!(
+                    r#"{"type":"turn.failed","error":{"message":"exceeded retry limit,"#,
+                    r#" last status: 429 Too Many Requests"}}"#,
+                ),
             ],
         );
         assert_eq!(found[0], Event::RateLimited { retry: None });

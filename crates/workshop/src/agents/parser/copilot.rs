@@ -47,9 +47,18 @@ mod tests {
         let found = events(&[
             r#"{"type":"user.message","data":{"content":"the brief"}}"#,
             r#"{"type":"assistant.message","data":{"content":"","toolRequests":[]}}"#,
-            r#"{"type":"tool.execution_start","data":{"toolName":"edit","arguments":{"path":"/w/a"}}}"#,
-            r#"{"type":"tool.execution_complete","data":{"success":true,"fileEdits":[{"path":"/w/a","kind":"edit"}]}}"#,
-            r#"{"type":"tool.execution_start","data":{"toolName":"apply_patch","arguments":"*** Begin Patch"}}"#,
+            concat!(
+                r#"{"type":"tool.execution_start","data":{"toolName":"edit","#,
+                r#""arguments":{"path":"/w/a"}}}"#,
+            ),
+            concat!(
+                r#"{"type":"tool.execution_complete","data":{"success":true,"#,
+                r#""fileEdits":[{"path":"/w/a","kind":"edit"}]}}"#,
+            ),
+            concat!(
+                r#"{"type":"tool.execution_start","data":{"toolName":"apply_patch","#,
+                r#""arguments":"*** Begin Patch"}}"#,
+            ),
             r#"{"type":"assistant.message","data":{"content":"It is done."}}"#,
             r#"{"type":"result","sessionId":"9c28","exitCode":0}"#,
         ]);
@@ -62,7 +71,10 @@ mod tests {
     #[test]
     fn an_error_has_its_status() {
         let found = events(&[
-            r#"{"type":"session.error","data":{"errorType":"rate_limit","message":"later","statusCode":429}}"#,
+            concat!(
+                r#"{"type":"session.error","data":{"errorType":"rate_limit","#,
+                r#""message":"later","statusCode":429}}"#,
+            ),
             r#"{"type":"session.error","data":{"errorType":"authentication","statusCode":401}}"#,
             r#"{"type":"result","sessionId":"5","exitCode":1}"#,
         ]);

@@ -71,14 +71,26 @@ mod tests {
             "YOLO mode is enabled.",
             r#"{"type":"init","session_id":"978e"}"#,
             r#"{"type":"message","role":"user","content":"the brief"}"#,
-            r#"{"type":"tool_use","tool_name":"replace","tool_id":"r1","parameters":{"file_path":"/w/a"}}"#,
+            concat!(
+                r#"{"type":"tool_use","tool_name":"replace","tool_id":"r1","#,
+                r#""parameters":{"file_path":"/w/a"}}"#,
+            ),
             r#"{"type":"tool_result","tool_id":"r1","status":"success"}"#,
-            r#"{"type":"tool_use","tool_name":"write_file","tool_id":"w1","parameters":{"file_path":"/w/b"}}"#,
+            concat!(
+                r#"{"type":"tool_use","tool_name":"write_file","tool_id":"w1","#,
+                r#""parameters":{"file_path":"/w/b"}}"#,
+            ),
             r#"{"type":"tool_result","tool_id":"w1","status":"error"}"#,
-            r#"{"type":"tool_use","tool_name":"run_shell_command","tool_id":"s","parameters":{"command":"ls"}}"#,
+            concat!(
+                r#"{"type":"tool_use","tool_name":"run_shell_command","tool_id":"s","#,
+                r#""parameters":{"command":"ls"}}"#,
+            ),
             r#"{"type":"message","role":"assistant","content":"It is ","delta":true}"#,
             r#"{"type":"message","role":"assistant","content":"done.","delta":true}"#,
-            r#"{"type":"result","status":"success","stats":{"input_tokens":5000,"output_tokens":250,"cached":7}}"#,
+            concat!(
+                r#"{"type":"result","status":"success","stats":{"input_tokens":5000,"#,
+                r#""output_tokens":250,"cached":7}}"#,
+            ),
         ]);
         let changed: Vec<&Event> =
             found.iter().filter(|event| matches!(event, Event::FileChanged { .. })).collect();
@@ -92,9 +104,10 @@ mod tests {
 
     #[test]
     fn errors_are_in_the_result() {
-        let found = events(&[
-            r#"{"type":"result","status":"error","error":{"message":"[API Error: later]\nrequest a quota increase"}}"#,
-        ]);
+        let found = events(&[concat!(
+            r#"{"type":"result","status":"error","error":{"#,
+            r#""message":"[API Error: later]\nrequest a quota increase"}}"#,
+        )]);
         assert_eq!(found[0], Event::RateLimited { retry: None });
         assert!(matches!(found[1], Event::Finished { ok: false, .. }));
     }

@@ -80,11 +80,26 @@ mod tests {
     fn steps_are_added_up() {
         let found = events(&[
             r#"{"type":"step_start","sessionID":"ses_1","part":{}}"#,
-            r#"{"type":"tool_use","sessionID":"ses_1","part":{"tool":"edit","state":{"status":"completed","input":{"filePath":"/w/a"}}}}"#,
-            r#"{"type":"step_finish","sessionID":"ses_1","part":{"reason":"tool-calls","cost":0.0011,"tokens":{"input":1000,"output":50,"reasoning":5,"cache":{"read":100,"write":10}}}}"#,
-            r#"{"type":"tool_use","sessionID":"ses_1","part":{"tool":"write","state":{"status":"error","input":{"filePath":"/w/b"},"error":"held"}}}"#,
+            concat!(
+                r#"{"type":"tool_use","sessionID":"ses_1","part":{"tool":"edit","#,
+                r#""state":{"status":"completed","input":{"filePath":"/w/a"}}}}"#,
+            ),
+            concat!(
+                r#"{"type":"step_finish","sessionID":"ses_1","part":{"#,
+                r#""reason":"tool-calls","cost":0.0011,"tokens":{"input":1000,"#,
+                r#""output":50,"reasoning":5,"cache":{"read":100,"write":10}}}}"#,
+            ),
+            concat!(
+                r#"{"type":"tool_use","sessionID":"ses_1","part":{"tool":"write","#,
+                r#""state":{"status":"error","input":{"filePath":"/w/b"},"#,
+                r#""error":"held"}}}"#,
+            ),
             r#"{"type":"text","sessionID":"ses_1","part":{"text":"It is done."}}"#,
-            r#"{"type":"step_finish","sessionID":"ses_1","part":{"reason":"stop","cost":0.0011,"tokens":{"input":1000,"output":50,"cache":{"read":0,"write":0}}}}"#,
+            concat!(
+                r#"{"type":"step_finish","sessionID":"ses_1","part":{"reason":"stop","#,
+                r#""cost":0.0011,"tokens":{"input":1000,"output":50,"cache":{"read":0,"#,
+                r#""write":0}}}}"#,
+            ),
         ]);
         assert_eq!(found[0], Event::Started { session: "ses_1".to_owned() });
         assert!(found.contains(&Event::FileChanged { path: "/w/a".to_owned() }));
@@ -97,9 +112,10 @@ mod tests {
 
     #[test]
     fn an_error_comes_at_the_end_with_its_status() {
-        let found = events(&[
-            r#"{"type":"error","sessionID":"ses_1","error":{"name":"APIError","data":{"message":"later","statusCode":429}}}"#,
-        ]);
+        let found = events(&[concat!(
+            r#"{"type":"error","sessionID":"ses_1","error":{"name":"APIError","#,
+            r#""data":{"message":"later","statusCode":429}}}"#,
+        )]);
         assert_eq!(found[1], Event::RateLimited { retry: None });
         assert!(matches!(found[2], Event::Finished { ok: false, .. }));
         let found =

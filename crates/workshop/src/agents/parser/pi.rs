@@ -63,11 +63,25 @@ mod tests {
     fn turns_are_added_up() {
         let found = events(&[
             r#"{"type":"session","version":3,"id":"01a1"}"#,
-            r#"{"type":"tool_execution_start","toolCallId":"c","toolName":"write","args":{"path":"/w/a"}}"#,
+            concat!(
+                r#"{"type":"tool_execution_start","toolCallId":"c","toolName":"write","#,
+                r#""args":{"path":"/w/a"}}"#,
+            ),
             r#"{"type":"tool_execution_end","toolCallId":"c","toolName":"write","isError":false}"#,
-            r#"{"type":"turn_end","message":{"content":[{"type":"toolCall"}],"usage":{"input":1000,"output":50,"cacheRead":10,"cacheWrite":0,"cost":{"total":0.001}},"stopReason":"toolUse"}}"#,
-            r#"{"type":"turn_end","message":{"content":[{"type":"text","text":"It is done."}],"usage":{"input":1000,"output":50,"cost":{"total":0.001}},"stopReason":"stop"}}"#,
-            r#"{"type":"agent_end","messages":[{"role":"user"},{"role":"assistant","stopReason":"stop"}]}"#,
+            concat!(
+                r#"{"type":"turn_end","message":{"content":[{"type":"toolCall"}],"#,
+                r#""usage":{"input":1000,"output":50,"cacheRead":10,"cacheWrite":0,"#,
+                r#""cost":{"total":0.001}},"stopReason":"toolUse"}}"#,
+            ),
+            concat!(
+                r#"{"type":"turn_end","message":{"content":[{"type":"text","#,
+                r#""text":"It is done."}],"usage":{"input":1000,"output":50,"cost":{"#,
+                r#""total":0.001}},"stopReason":"stop"}}"#,
+            ),
+            concat!(
+                r#"{"type":"agent_end","messages":[{"role":"user"},{"role":"assistant","#,
+                r#""stopReason":"stop"}]}"#,
+            ),
         ]);
         assert_eq!(found[0], Event::Started { session: "01a1".to_owned() });
         assert!(found.contains(&Event::FileChanged { path: "/w/a".to_owned() }), "{found:#?}");
@@ -80,8 +94,14 @@ mod tests {
     #[test]
     fn an_error_is_a_reason_to_stop() {
         let found = events(&[
-            r#"{"type":"turn_end","message":{"content":[],"stopReason":"error","errorMessage":"429 later"}}"#,
-            r#"{"type":"agent_end","messages":[{"stopReason":"error","errorMessage":"429 later"}]}"#,
+            concat!(
+                r#"{"type":"turn_end","message":{"content":[],"stopReason":"error","#,
+                r#""errorMessage":"429 later"}}"#,
+            ),
+            concat!(
+                r#"{"type":"agent_end","messages":[{"stopReason":"error","#,
+                r#""errorMessage":"429 later"}]}"#,
+            ),
         ]);
         assert_eq!(found[0], Event::RateLimited { retry: None });
         assert!(matches!(found[1], Event::Finished { ok: false, .. }));

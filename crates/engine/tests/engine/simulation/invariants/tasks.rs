@@ -96,6 +96,16 @@ impl Ledger {
         }
     }
 
+    /// The state of the workspace in which somebody works at a task. Attempts outside runs follow the
+    /// rules of records, so they are taken as they are.
+    fn attempt_at(&self, state: &State, plan: &records::Record) -> Option<Status> {
+        let (id, known) = state.live_attempt(plan)?;
+        let of_run = self.tree.get(id).map(|node| node.status);
+        let is_known = of_run.is_some() || self.outside.contains(id);
+        assert!(is_known, "seed {}: {id} is in no run and outside of none", self.seed);
+        Some(of_run.unwrap_or(known.status))
+    }
+
     pub(super) fn compare_tasks(&self, state: &State) {
         let seed = self.seed;
         assert_eq!(state.tasks().count(), self.tasks.len(), "seed {seed}");
@@ -107,13 +117,26 @@ impl Ledger {
             assert_eq!(task.workspace, work.workspace, "seed {seed}: {id}");
             let bound = task.workspace.as_ref().map(|id| self.tree[id].status);
             let record = state.task_record(id).unwrap();
-            let expected = work.moved.unwrap_or_else(|| in_memory(task.status, bound));
+            let moved = work.moved.unwrap_or_else(|| in_memory(task.status, bound));
+            let expected = as_far_as(moved, self.attempt_at(state, record));
             assert_eq!(state.status_of(record), expected, "seed {seed}: {id} in both vocabularies");
             if work.moved.is_none() {
                 let is = task.status;
                 assert!(fits(is, bound), "seed {seed}: {id} is {is}, {bound:?}");
             }
         }
+    }
+}
+
+/// The state of a task at which somebody works: that of the attempt, once its agent has taken it up.
+fn as_far_as(word: records::Status, attempt: Option<Status>) -> records::Status {
+    if !matches!(word, records::Status::Open | records::Status::InProgress) {
+        return word;
+    }
+    match attempt {
+        Some(Status::Blocked) => records::Status::Blocked,
+        Some(Status::Idle) | None => word,
+        Some(_) => records::Status::InProgress,
     }
 }
 

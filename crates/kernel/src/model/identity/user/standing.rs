@@ -53,7 +53,7 @@ pub const LIFECYCLE: Lifecycle = Lifecycle {
 
 type Reason = Option<Text<1000>>;
 
-macro_rules! said_of_a_user {
+macro_rules! orders_about_a_user {
     ($( $(#[$doc:meta])* $name:ident; )*) => {
         $(
             $(#[$doc])*
@@ -70,7 +70,7 @@ macro_rules! said_of_a_user {
     };
 }
 
-said_of_a_user! {
+orders_about_a_user! {
     /// `user.suspend`: keeps a person from acting until they are resumed.
     Suspend;
     /// `user.resume`: lets a suspended person act again.

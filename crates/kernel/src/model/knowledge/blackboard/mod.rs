@@ -31,7 +31,7 @@ pub use crate::values::label::LabelError;
 
 /// The part of the blackboard that is not kept as records.
 #[derive(Clone, Debug, Default)]
-pub struct Commons {
+pub struct BlackboardState {
     /// The number of decisions whose entries do not name their records.
     pub(crate) decided: u64,
     pub(crate) disputes: OrdMap<Handle, Arc<Dispute>>,
@@ -41,7 +41,7 @@ pub struct Commons {
 /// Read access to the whole blackboard, records included.
 #[derive(Clone, Copy, Debug)]
 pub struct Blackboard<'a> {
-    pub(crate) commons: &'a Commons,
+    pub(crate) state: &'a BlackboardState,
     pub(crate) memory: &'a Memory,
 }
 
@@ -57,7 +57,7 @@ pub struct Mark {
 /// The serialized form of the blackboard: plain lists. The first four are what earlier builds kept
 /// beside the records; they are read and no longer written.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct CommonsImage {
+pub struct BlackboardImage {
     #[serde(default)]
     symbols: Vec<(u64, Label, earlier::Valued)>,
     #[serde(default)]
@@ -71,28 +71,31 @@ pub struct CommonsImage {
     ledger: Ledger,
 }
 
-impl Commons {
-    pub(crate) fn image(&self) -> CommonsImage {
+impl BlackboardState {
+    pub(crate) fn image(&self) -> BlackboardImage {
         fn list<K: Clone + Ord, V: Clone>(map: &OrdMap<K, Arc<V>>) -> Vec<(K, V)> {
             map.iter().map(|(key, value)| (key.clone(), V::clone(value))).collect()
         }
-        CommonsImage {
+        BlackboardImage {
             decided: self.decided,
             disputes: list(&self.disputes),
             ledger: self.ledger.clone(),
-            ..CommonsImage::default()
+            ..BlackboardImage::default()
         }
     }
 
     /// The blackboard of an image, and what earlier builds kept beside the records.
-    pub(crate) fn from_image(image: CommonsImage) -> (Self, Earlier) {
+    pub(crate) fn from_image(image: BlackboardImage) -> (Self, Earlier) {
         fn map<K: Clone + Ord, V: Clone>(list: Vec<(K, V)>) -> OrdMap<K, Arc<V>> {
             list.into_iter().map(|(key, value)| (key, Arc::new(value))).collect()
         }
-        let commons =
-            Commons { decided: image.decided, disputes: map(image.disputes), ledger: image.ledger };
-        let CommonsImage { symbols, facts, capsules, decisions, .. } = image;
-        (commons, Earlier { symbols, facts, capsules, decisions })
+        let state = BlackboardState {
+            decided: image.decided,
+            disputes: map(image.disputes),
+            ledger: image.ledger,
+        };
+        let BlackboardImage { symbols, facts, capsules, decisions, .. } = image;
+        (state, Earlier { symbols, facts, capsules, decisions })
     }
 
     /// The number of items, for statistics.

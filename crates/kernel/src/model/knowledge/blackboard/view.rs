@@ -18,7 +18,7 @@ use crate::values::time::Timestamp;
 /// The reply to a blackboard command.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(untagged)]
-pub enum CommonsReply {
+pub enum BlackboardReply {
     /// The symbol that was set.
     Symbol(SymbolView),
     /// The fact that was set.
@@ -371,7 +371,7 @@ pub struct Delta {
 /// The answer to a blackboard query.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(untagged)]
-pub enum CommonsAnswer {
+pub enum BlackboardAnswer {
     /// The answer to `symbol.get` and `symbol.reverse`.
     Symbol(SymbolView),
     /// The answer to `symbol.list`.
@@ -465,12 +465,12 @@ impl<'a> Blackboard<'a> {
 
     /// A dispute by its id.
     pub fn dispute(self, id: &Handle) -> Option<DisputeView> {
-        self.commons.disputes.get(id).map(|own| DisputeView::of(id, own))
+        self.state.disputes.get(id).map(|own| DisputeView::of(id, own))
     }
 
     /// The disputes, oldest first.
     pub fn disputes(self) -> Vec<DisputeView> {
-        let all = self.commons.disputes.iter().map(|(id, own)| DisputeView::of(id, own));
+        let all = self.state.disputes.iter().map(|(id, own)| DisputeView::of(id, own));
         let mut views: Vec<DisputeView> = all.collect();
         views.sort_by_key(|view| view.raised_at);
         views
@@ -479,8 +479,8 @@ impl<'a> Blackboard<'a> {
     /// The tokens logged, by one grouping.
     pub fn report(self, by: By) -> ReportView {
         let rows =
-            self.commons.ledger.by(by).iter().map(|(name, sum)| SumView::of(name, *sum)).collect();
-        let Sum { tokens, counted, messages, .. } = self.commons.ledger.all();
+            self.state.ledger.by(by).iter().map(|(name, sum)| SumView::of(name, *sum)).collect();
+        let Sum { tokens, counted, messages, .. } = self.state.ledger.all();
         let reported = tokens.saturating_sub(counted);
         ReportView { by, rows, total: TotalView { tokens, counted, reported, messages } }
     }
@@ -488,20 +488,18 @@ impl<'a> Blackboard<'a> {
     /// Tokens compared with baselines: of one role, or of all roles that have a baseline.
     pub fn delta(self, role: Option<&Label>) -> Vec<DeltaView> {
         let of = |role: &Label, baseline| {
-            let sum = self.commons.ledger.by(By::Role).get(role).copied().unwrap_or_default();
+            let sum = self.state.ledger.by(By::Role).get(role).copied().unwrap_or_default();
             DeltaView { role: role.clone(), baseline, measured: sum.tokens, tools: sum.tools }
         };
         match role {
-            Some(role) => vec![of(role, self.commons.ledger.baseline(role))],
-            None => {
-                self.commons.ledger.baselines().map(|(role, own)| of(role, Some(own))).collect()
-            }
+            Some(role) => vec![of(role, self.state.ledger.baseline(role))],
+            None => self.state.ledger.baselines().map(|(role, own)| of(role, Some(own))).collect(),
         }
     }
 
     /// The baselines of roles.
     pub fn baselines(self) -> Vec<BaselineView> {
-        let all = self.commons.ledger.baselines();
+        let all = self.state.ledger.baselines();
         all.map(|(role, tokens)| BaselineView { role: role.clone(), tokens }).collect()
     }
 }

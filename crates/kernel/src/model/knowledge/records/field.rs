@@ -265,7 +265,7 @@ macro_rules! fields {
             }
 
             /// Whether another has every field that is set here, with the same value.
-            pub fn is_said_by(&self, other: &Fields) -> bool {
+            pub fn is_part_of(&self, other: &Fields) -> bool {
                 $( (self.$name.is_unset() || self.$name == other.$name) && )* true
             }
 

@@ -147,7 +147,7 @@ impl Memory {
     }
 
     /// The active assignments for a plan.
-    pub(crate) fn at_work_on(&self, plan: RecordId) -> impl Iterator<Item = RecordId> {
+    pub fn at_work_on(&self, plan: RecordId) -> impl Iterator<Item = RecordId> {
         let first = (plan, RecordId { kind: Kind::ALL[0], number: 0 });
         self.at_work.range(first..).take_while(move |(of, _)| *of == plan).map(|(_, id)| *id)
     }

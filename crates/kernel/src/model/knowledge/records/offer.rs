@@ -9,13 +9,17 @@ use crate::model::knowledge::records::field::{Few, Fields};
 use crate::model::knowledge::records::record::Body;
 use crate::model::knowledge::records::view;
 use crate::model::knowledge::records::view::MemoryReply;
+use crate::model::knowledge::records::vocabulary::Status;
 use crate::model::leasing::lease::surfaces::Surfaces;
 use crate::model::leasing::lease::{Lease, Ttl};
 use crate::registry::record_id::RecordId;
+use crate::surfaces::Surface;
 use crate::values::content::Blob;
 use crate::values::id::WorkspaceId;
 use crate::values::idempotency::Mark;
 use crate::values::label::Label;
+use crate::values::name::AgentName;
+use crate::values::principal::Principal;
 use crate::values::text::Text;
 
 /// The most agents that one request can offer work to.
@@ -39,6 +43,48 @@ pub struct Lane {
     /// The time to live of the claim, in seconds (default 90 minutes).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ttl_s: Option<Ttl>,
+}
+
+/// Two lanes of one offer that overlap.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct LaneCollision {
+    /// Their agents, in the order of the lanes.
+    pub lanes: [AgentName; 2],
+    /// The surface of each that overlaps one of the other.
+    pub scopes: [Surface; 2],
+    /// A path that both cover.
+    pub common_path: Option<String>,
+}
+
+/// The reason why a plan cannot be given to anybody.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum PlanTaken {
+    /// It has ended.
+    Over {
+        /// The plan.
+        plan_id: RecordId,
+        /// Its state.
+        status: Status,
+    },
+    /// It is assigned already.
+    Assigned {
+        /// The plan.
+        plan_id: RecordId,
+        /// The agent that has it.
+        agent: Option<AgentName>,
+        /// The assignment.
+        assignment_id: Option<RecordId>,
+    },
+    /// Somebody has claimed files for it.
+    Claimed {
+        /// The plan.
+        plan_id: RecordId,
+        /// The holder of the claim.
+        holder: Principal,
+        /// The claim.
+        claim_id: RecordId,
+    },
 }
 
 /// `memory.offer`: offers work to agents, each with a claim, an assignment and a message. It

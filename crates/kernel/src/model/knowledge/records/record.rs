@@ -142,6 +142,29 @@ pub struct Record {
 }
 
 impl Record {
+    /// A record with only a text, in the first state of its kind, that no entry of the trail is known
+    /// of yet.
+    pub(crate) fn new(id: RecordId, author: Principal, at: Timestamp, text: Body) -> Self {
+        Record {
+            id,
+            status: id.kind.table().states[0],
+            text,
+            tags: Tags::default(),
+            provenance: Provenance::of(&author),
+            updated_by: author.clone(),
+            author,
+            created_at: at,
+            updated_at: at,
+            created_seq: 0,
+            updated_seq: 0,
+            version: 1,
+            session: None,
+            door: None,
+            last_door: None,
+            fields: Fields::default(),
+        }
+    }
+
     /// The table of its kind.
     pub fn table(&self) -> &'static Table {
         self.id.kind.table()
@@ -157,8 +180,8 @@ impl Record {
         self.table().is_terminal(self.word())
     }
 
-    /// The plan of an assignment that is active or about to be.
-    pub(crate) fn worked_on(&self) -> Option<RecordId> {
+    /// Whether it is an assignment that is active or about to be.
+    pub fn is_open_work(&self) -> bool {
         let at_work = matches!(
             self.status,
             Status::Created
@@ -168,7 +191,12 @@ impl Record {
                 | Status::Blocked
                 | Status::Retrying
         );
-        self.fields.plan_id.filter(|_| self.id.kind == Kind::Assignment && at_work)
+        self.id.kind == Kind::Assignment && at_work
+    }
+
+    /// The plan of an assignment that is active or about to be.
+    pub(crate) fn worked_on(&self) -> Option<RecordId> {
+        self.fields.plan_id.filter(|_| self.is_open_work())
     }
 
     /// Whether it is an assignment that its agent took up by itself.

@@ -423,14 +423,14 @@ impl Table {
     }
 
     /// The states that can follow a state, without duplicates.
-    pub fn ways_from(&self, from: Status) -> Vec<Status> {
-        let mut ways: Vec<Status> = Vec::new();
+    pub fn transitions_from(&self, from: Status) -> Vec<Status> {
+        let mut targets: Vec<Status> = Vec::new();
         for (_, to) in self.steps.iter().filter(|(own, _)| *own == from) {
-            if !ways.contains(to) {
-                ways.push(*to);
+            if !targets.contains(to) {
+                targets.push(*to);
             }
         }
-        ways
+        targets
     }
 
     /// Whether a record in this state is live.

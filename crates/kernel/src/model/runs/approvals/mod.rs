@@ -166,7 +166,7 @@ const MEDIUM: Timeout = Timeout::known::<900>();
 /// The approval settings of a run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct Highway {
+pub struct ApprovalSettings {
     /// The policy for escalations.
     pub escalation: EscalationPolicy,
     /// The default policy of gates.
@@ -183,12 +183,12 @@ pub struct Highway {
 const ESCALATIONS_WAIT: EscalationPolicy =
     EscalationPolicy { enabled: true, fallback: EscalationFallback::Reject, timeout_s: None };
 
-impl Default for Highway {
+impl Default for ApprovalSettings {
     /// The default settings: plans wait a quarter of an hour for a person and are rejected if nobody
     /// answers; escalations wait until somebody does.
     fn default() -> Self {
         let (fallback, timeout_s) = (GateFallback::Reject, Some(MEDIUM));
-        Highway {
+        ApprovalSettings {
             escalation: ESCALATIONS_WAIT,
             gate_defaults: GatePolicy { fallback, timeout_s },
             gate_overrides: BTreeMap::new(),
@@ -198,15 +198,15 @@ impl Default for Highway {
     }
 }
 
-impl Highway {
+impl ApprovalSettings {
     /// The default settings of a project without people: nothing waits for a person, and an
     /// escalation is the coordinator's after a quarter of an hour.
     pub(crate) fn without_people() -> Self {
         let fallback = EscalationFallback::DelegateToCoordinator;
-        Highway {
+        ApprovalSettings {
             escalation: EscalationPolicy { enabled: true, fallback, timeout_s: Some(MEDIUM) },
             gates: BTreeSet::new(),
-            ..Highway::default()
+            ..ApprovalSettings::default()
         }
     }
 
@@ -218,7 +218,7 @@ impl Highway {
     }
 
     /// Whether people are asked less than by default: a fallback passes them, a gate that stands by
-    /// default is missing, or their ways in are closed.
+    /// default is missing, or they can no longer be asked or write.
     pub(crate) fn is_looser_than_default(&self) -> bool {
         self.passes_people()
             || !self.gates.contains(&GateType::TaskApproval)
@@ -245,16 +245,16 @@ impl Highway {
     /// The settings with people asked at least as much as by default.
     #[must_use]
     pub(crate) fn asking_people(self) -> Self {
-        let mut highway = self.passing_nobody();
-        highway.gates.insert(GateType::TaskApproval);
-        highway.escalation.enabled = true;
-        highway.injection = true;
-        highway
+        let mut settings = self.passing_nobody();
+        settings.gates.insert(GateType::TaskApproval);
+        settings.escalation.enabled = true;
+        settings.injection = true;
+        settings
     }
 
     /// Whether the timeouts and fallbacks are the same as in other settings.
-    pub(crate) fn has_policies_of(&self, other: &Highway) -> bool {
-        let policies = |own: &Highway| (own.gate_defaults, own.gate_overrides.clone());
+    pub(crate) fn has_policies_of(&self, other: &ApprovalSettings) -> bool {
+        let policies = |own: &ApprovalSettings| (own.gate_defaults, own.gate_overrides.clone());
         policies(self) == policies(other) && self.escalation == other.escalation
     }
 
@@ -274,7 +274,7 @@ impl Highway {
             }
             Preset::Gated => (None, BTreeSet::from(GateType::ALL)),
         };
-        Highway {
+        ApprovalSettings {
             escalation: EscalationPolicy { enabled: true, fallback: escalated, timeout_s },
             gate_defaults: GatePolicy { fallback, timeout_s },
             gate_overrides: BTreeMap::new(),
@@ -285,7 +285,7 @@ impl Highway {
 
     /// The preset these settings equal, if any.
     pub fn name(&self) -> Option<Preset> {
-        Preset::ALL.into_iter().find(|preset| Highway::preset(*preset) == *self)
+        Preset::ALL.into_iter().find(|preset| ApprovalSettings::preset(*preset) == *self)
     }
 
     /// The policy of a gate type, or `None` if it is not in use.
@@ -298,7 +298,7 @@ impl Highway {
     #[must_use]
     pub fn with(mut self, wish: &Wish) -> Self {
         if let Some(preset) = wish.preset {
-            self = Highway::preset(preset);
+            self = ApprovalSettings::preset(preset);
         }
         if let Some(defaults) = wish.gate_defaults {
             self.gate_defaults = defaults;
@@ -358,7 +358,7 @@ impl Wish {
 #[serde(deny_unknown_fields)]
 pub struct Configured {
     /// The new settings. Open gates keep the policy they were triggered with.
-    pub highway: Highway,
+    pub highway: ApprovalSettings,
     /// The root of the run.
     pub workspace_id: WorkspaceId,
 }

@@ -5,7 +5,9 @@ use serde::Serialize;
 use crate::model::runs::approvals::gate::GateEnd;
 use crate::model::runs::approvals::request::Request;
 use crate::model::runs::approvals::resolve::Resolver;
-use crate::model::runs::approvals::{EscalationFallback, GateFallback, GateType, Highway, Preset};
+use crate::model::runs::approvals::{
+    ApprovalSettings, EscalationFallback, GateFallback, GateType, Preset,
+};
 use crate::model::runs::envelope::view::EnvelopeView;
 use crate::model::runs::task::view::TaskView;
 use crate::model::runs::workspace::Party;
@@ -105,7 +107,7 @@ pub struct EscalationView {
 
 /// The approval settings, as shown to callers.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct HighwayView {
+pub struct ApprovalsView {
     /// The preset these settings equal, if any.
     pub preset: Option<Preset>,
     /// The party that chose fallbacks which pass people.
@@ -113,7 +115,7 @@ pub struct HighwayView {
     pub chosen_by: Option<Principal>,
     /// The settings.
     #[serde(flatten)]
-    pub highway: Highway,
+    pub highway: ApprovalSettings,
     /// The effective policy of each gate type in use.
     pub effective: Vec<EffectiveGate>,
 }

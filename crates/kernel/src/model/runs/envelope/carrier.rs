@@ -40,7 +40,7 @@ pub struct Parcel {
 
 /// The fields of an envelope that its integrity proof covers: everything its sender set.
 #[derive(Serialize)]
-struct Said<'a> {
+struct SealedContent<'a> {
     from: &'a WorkspaceId,
     id: &'a EnvelopeId,
     in_reply_to: Option<&'a EnvelopeId>,
@@ -59,7 +59,7 @@ impl Parcel {
     /// The bytes that its integrity proof covers.
     pub(crate) fn message(&self) -> Result<Vec<u8>, ApplyError> {
         let sent = &self.envelope;
-        let said = Said {
+        let content = SealedContent {
             from: &sent.from,
             id: &self.id,
             in_reply_to: sent.in_reply_to.as_ref(),
@@ -72,7 +72,7 @@ impl Parcel {
             to: &sent.to,
             kind: &sent.kind,
         };
-        seal::message("envelope", &said)
+        seal::message("envelope", &content)
     }
 }
 

@@ -238,9 +238,9 @@ pub fn is_step(from: Status, to: Status, trigger: Trigger, initiator: Initiator)
 }
 
 /// The transitions out of a state, for people to read.
-pub fn ways_from(from: Status) -> impl Iterator<Item = String> {
-    let ways = STEPS.iter().filter(move |step| step.from == from);
-    ways.map(|step| format!("{} -> {}", step.from, step.to))
+pub fn transitions_from(from: Status) -> impl Iterator<Item = String> {
+    let transitions = STEPS.iter().filter(move |step| step.from == from);
+    transitions.map(|step| format!("{} -> {}", step.from, step.to))
 }
 
 macro_rules! edges {

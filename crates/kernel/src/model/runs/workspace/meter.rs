@@ -200,9 +200,9 @@ pub(crate) fn discrepancies(
         (UsageField::WallTime, usage.wall_time, wall_time, WALL_TIME_TOLERANCE.micros()),
         (UsageField::Cost, usage.cost, mark.cost.saturating_sub(last.cost), 0),
     ];
-    let differs = |agent: u64, runtime: u64, floor: u64| {
-        agent.abs_diff(runtime) > floor.max(Percent::TOLERANCE.of(runtime))
+    let differs = |agent: u64, runtime: u64, least: u64| {
+        agent.abs_diff(runtime) > least.max(Percent::TOLERANCE.of(runtime))
     };
-    let beyond = fields.into_iter().filter(|(_, agent, own, floor)| differs(*agent, *own, *floor));
+    let beyond = fields.into_iter().filter(|(_, agent, own, least)| differs(*agent, *own, *least));
     beyond.map(|(field, agent, own, _)| (field, agent, own)).collect()
 }

@@ -113,8 +113,8 @@ fn step(
     if !LIFECYCLE.has_step(Some(before.status.as_str()), event.kind()) {
         let message = format!("user {user} is {}", before.status);
         let own = LIFECYCLE.edges.iter().filter(|e| e.from == Some(before.status.as_str()));
-        let ways = own.map(|edge| format!("{} ({})", edge.to, edge.event));
-        return Err(Refusal::denied(Rule::UserStep, message).allowing(ways).into());
+        let allowed = own.map(|edge| format!("{} ({})", edge.to, edge.event));
+        return Err(Refusal::denied(Rule::UserStep, message).allowing(allowed).into());
     }
     if before.keeps_people() {
         stays_kept(tx.state(), user)?;

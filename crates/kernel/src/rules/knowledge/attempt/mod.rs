@@ -60,7 +60,7 @@ pub(crate) fn apply_created(
     let plan = created.task_ref.as_ref().and_then(|task| state.task_record(task));
     let text = plan.map_or_else(|| untitled(created), |plan| plan.text.clone());
     let plan_id = plan.map(|plan| plan.id);
-    let mut made = create::new(state, entry, id, by.clone(), text);
+    let mut made = state.new_record(entry, id, by.clone(), text);
     made.fields = Fields {
         acceptance_ttl_secs: Some(seconds(created.idle_timeout_s)),
         agent: created.agent.clone(),

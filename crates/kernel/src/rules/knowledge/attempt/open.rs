@@ -22,7 +22,7 @@ use crate::registry::record_id::{Kind, RecordId};
 use crate::registry::rule::Rule;
 use crate::rules::knowledge::attempt::{standing_root, words};
 use crate::rules::knowledge::records::{create, record, transition};
-use crate::rules::runs::signal::Saying;
+use crate::rules::runs::signal::SignalContent;
 use crate::rules::runs::workspace::abort;
 use crate::rules::runs::workspace::change::{self, Change};
 use crate::rules::runs::{signal, workspace};
@@ -169,7 +169,7 @@ impl By<'_> {
 
     fn say(&self, tx: &mut Transaction<'_>, signal: SignalType) -> Result<(), DecisionError> {
         let reason = self.reason().filter(|_| signal.needs_reason());
-        let saying = Saying { signal, reason, about: None };
+        let saying = SignalContent { signal, reason, about: None };
         signal::emit_to(tx, self.at, None, saying, self.actor())?;
         Ok(())
     }
@@ -356,21 +356,21 @@ pub(crate) fn signalled(
             step(tx, caller, own.id, *to, (plan_status, emit.reason.as_ref()))?;
         }
     }
-    let said = |tx: &Transaction<'_>| -> Option<SignalId> {
+    let emitted = |tx: &Transaction<'_>| -> Option<SignalId> {
         let made = tx.entries().get(before..).unwrap_or_default();
         made.iter().rev().find_map(|entry| match &entry.draft.event {
-            Event::SignalEmitted(said) if said.signal == emit.signal => {
-                Some(said.signal_id.clone())
+            Event::SignalEmitted(emitted) if emitted.signal == emit.signal => {
+                Some(emitted.signal_id.clone())
             }
             _ => None,
         })
     };
-    let effect = said(tx).is_some();
-    let signal_id = if let Some(id) = said(tx) {
+    let effect = emitted(tx).is_some();
+    let signal_id = if let Some(id) = emitted(tx) {
         id
     } else {
         let (signal, about) = (emit.signal, emit.about.clone());
-        let saying = Saying { signal, reason: emit.reason.clone(), about };
+        let saying = SignalContent { signal, reason: emit.reason.clone(), about };
         signal::emit_to(tx, from, None, saying, caller.principal.clone().into())?
     };
     let status = workspace::get(tx.state(), from)?.status;

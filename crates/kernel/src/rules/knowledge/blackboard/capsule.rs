@@ -5,7 +5,7 @@
 
 use crate::machine::state::State;
 use crate::machine::transaction::{DecisionError, Transaction};
-use crate::model::knowledge::blackboard::view::CommonsReply;
+use crate::model::knowledge::blackboard::view::BlackboardReply;
 use crate::model::knowledge::records::field::Few;
 use crate::model::knowledge::records::{Fields, Kind};
 use crate::protocol::event::{Event, Stamped};
@@ -13,7 +13,7 @@ use crate::protocol::refusal::Refusal;
 use crate::protocol::reply::Reply;
 use crate::registry::apply_error::ApplyError;
 use crate::registry::rule::Rule;
-use crate::rules::knowledge::blackboard::{record, room, said};
+use crate::rules::knowledge::blackboard::{not_blank, record, room};
 use crate::rules::knowledge::records::keyed;
 use crate::rules::runs::task::graph::once_each;
 use crate::values::label::Label;
@@ -31,13 +31,13 @@ pub(crate) fn decide_write(
     check(tx.state(), &args)?;
     let id = args.id.clone();
     record(tx, caller, Event::CapsuleWritten(args))?;
-    let capsule = tx.state().commons().capsule(&id).ok_or(ApplyError::Unknown("the capsule"))?;
-    Ok(CommonsReply::Capsule(Box::new(capsule)).into())
+    let capsule = tx.state().blackboard().capsule(&id).ok_or(ApplyError::Unknown("the capsule"))?;
+    Ok(BlackboardReply::Capsule(Box::new(capsule)).into())
 }
 
 /// Checks whether a capsule may be written. If refused, an existing one stays as it was.
 fn check(state: &State, args: &Write) -> Result<(), Refusal> {
-    said(args.what.is_blank(), "what changed")?;
+    not_blank(args.what.is_blank(), "what changed")?;
     let (id, lines) = (&args.id, args.lines());
     if lines > LINES_MAX {
         let message = format!("capsule {id} would be {lines} lines (>{LINES_MAX}); compact harder");
@@ -48,11 +48,11 @@ fn check(state: &State, args: &Write) -> Result<(), Refusal> {
         let message = format!("capsule {id} would depend on {count} others, over {DEPENDS_MAX}");
         return Err(Refusal::denied(Rule::CapsuleLines, message));
     }
-    if let Some(way) = state.commons().leads_back(id, &args.depends) {
+    if let Some(way) = state.blackboard().leads_back(id, &args.depends) {
         let message = format!("capsule {id} would depend on itself, by way of {way}");
         return Err(Refusal::denied(Rule::CapsuleCycle, message));
     }
-    if state.commons().capsule_record(id).is_some() {
+    if state.blackboard().capsule_record(id).is_some() {
         return Ok(());
     }
     let way_out = "overwrite one that is no longer needed";

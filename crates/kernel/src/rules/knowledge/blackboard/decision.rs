@@ -3,12 +3,12 @@
 
 use crate::machine::state::State;
 use crate::machine::transaction::{DecisionError, Transaction};
-use crate::model::knowledge::blackboard::view::{CommonsReply, DecisionView};
+use crate::model::knowledge::blackboard::view::{BlackboardReply, DecisionView};
 use crate::model::knowledge::records::{EARLIER_DECISIONS, Kind, RecordId};
 use crate::protocol::event::{Event, Stamped};
 use crate::protocol::reply::Reply;
 use crate::registry::apply_error::ApplyError;
-use crate::rules::knowledge::blackboard::{record, said};
+use crate::rules::knowledge::blackboard::{not_blank, record};
 use crate::rules::knowledge::records::keyed;
 use crate::values::principal::Caller;
 
@@ -19,8 +19,8 @@ pub(crate) fn decide_append(
     caller: &Caller,
     args: &Append,
 ) -> Result<Reply, DecisionError> {
-    said(args.title.is_blank(), "the title")?;
-    said(args.body.is_blank(), "the decision")?;
+    not_blank(args.title.is_blank(), "the title")?;
+    not_blank(args.body.is_blank(), "the decision")?;
     tx.state().memory.room()?;
     let id = tx.state().memory.next(Kind::Decision);
     let event = Event::DecisionAppended(Appended {
@@ -33,7 +33,7 @@ pub(crate) fn decide_append(
     });
     record(tx, caller, event)?;
     let made = tx.state().memory.record(id).ok_or(ApplyError::Unknown("the decision"))?;
-    Ok(CommonsReply::Decision(Box::new(DecisionView::of(made))).into())
+    Ok(BlackboardReply::Decision(Box::new(DecisionView::of(made))).into())
 }
 
 pub(crate) fn apply_appended(
@@ -45,8 +45,8 @@ pub(crate) fn apply_appended(
         Some(id) if id.kind == Kind::Decision => id,
         Some(_) => return Err(ApplyError::Mismatch("the decision")),
         None => {
-            state.commons.decided += 1;
-            earlier(state.commons.decided)
+            state.blackboard.decided += 1;
+            earlier(state.blackboard.decided)
         }
     };
     keyed::decided(state, entry, id, body)

@@ -6,8 +6,8 @@ use std::sync::Arc;
 use crate::machine::state::State;
 use crate::machine::transaction::{DecisionError, Transaction};
 use crate::model::knowledge::blackboard::decision::Appended;
-use crate::model::knowledge::blackboard::view::{CommonsReply, DisputeView};
-use crate::model::knowledge::blackboard::{Commons, Mark};
+use crate::model::knowledge::blackboard::view::{BlackboardReply, DisputeView};
+use crate::model::knowledge::blackboard::{BlackboardState, Mark};
 use crate::model::knowledge::records::create::Create;
 use crate::model::knowledge::records::field::Fields;
 use crate::model::knowledge::records::record::Tags;
@@ -17,7 +17,7 @@ use crate::protocol::reply::Reply;
 use crate::registry::apply_error::ApplyError;
 use crate::registry::record_id::Kind;
 use crate::registry::rule::Rule;
-use crate::rules::knowledge::blackboard::{record, room, said};
+use crate::rules::knowledge::blackboard::{not_blank, record, room};
 use crate::rules::knowledge::records::create;
 use crate::values::label::Label;
 use crate::values::name::AgentName;
@@ -32,10 +32,10 @@ pub(crate) fn decide_raise(
     caller: &Caller,
     args: &Raise,
 ) -> Result<Reply, DecisionError> {
-    check(&tx.state().commons, args)?;
+    check(&tx.state().blackboard, args)?;
     tx.state().memory.room()?;
     record(tx, caller, Event::DisputeRaised(args.clone()))?;
-    let told = Event::DecisionAppended(Appended {
+    let event = Event::DecisionAppended(Appended {
         body: args.decision_body(),
         by: caller.principal.clone(),
         dispute: Some(args.id.clone()),
@@ -43,18 +43,18 @@ pub(crate) fn decide_raise(
         title: args.decision_title(),
         via: args.via.clone(),
     });
-    tx.note(None, Actor::Protocol, told)?;
+    tx.note(None, Actor::Protocol, event)?;
     if let Some(agent) = &args.displaced_agent {
-        tell(tx, caller, args, agent)?;
+        notify(tx, caller, args, agent)?;
     }
-    let dispute = tx.state().commons.disputes.get(&args.id);
+    let dispute = tx.state().blackboard.disputes.get(&args.id);
     let dispute = dispute.ok_or(ApplyError::Unknown("the dispute"))?;
-    Ok(CommonsReply::Dispute(Box::new(DisputeView::of(&args.id, dispute))).into())
+    Ok(BlackboardReply::Dispute(Box::new(DisputeView::of(&args.id, dispute))).into())
 }
 
 /// Sends a message about a dispute to the agent whose work is displaced. If there is no room for
 /// one, the dispute stands all the same.
-fn tell(
+fn notify(
     tx: &mut Transaction<'_>,
     caller: &Caller,
     args: &Raise,
@@ -81,8 +81,8 @@ fn tell(
 }
 
 /// Checks that the dispute has a title, is new, and is within the limits.
-pub(crate) fn check(commons: &Commons, args: &Raise) -> Result<(), Refusal> {
-    said(args.title.is_blank(), "the title")?;
+pub(crate) fn check(blackboard: &BlackboardState, args: &Raise) -> Result<(), Refusal> {
+    not_blank(args.title.is_blank(), "the title")?;
     for (number, max, what) in [
         (args.also_preserved.len(), ALSO_PRESERVED_MAX, "branches"),
         (args.not_preserved.len(), NOT_PRESERVED_MAX, "files not preserved"),
@@ -92,7 +92,7 @@ pub(crate) fn check(commons: &Commons, args: &Raise) -> Result<(), Refusal> {
             return Err(Refusal::denied(Rule::Limits, message));
         }
     }
-    let disputes = &commons.disputes;
+    let disputes = &blackboard.disputes;
     if disputes.contains_key(&args.id) {
         let message = format!("conflict record already exists: {}", args.id);
         return Err(Refusal::denied(Rule::DisputeOnce, message));
@@ -118,7 +118,7 @@ pub(crate) fn apply_raised(
         via: body.via.clone(),
         raised: Mark::of(entry)?,
     };
-    match state.commons.disputes.insert(body.id.clone(), Arc::new(dispute)) {
+    match state.blackboard.disputes.insert(body.id.clone(), Arc::new(dispute)) {
         None => Ok(()),
         Some(_) => Err(ApplyError::Twice("a dispute")),
     }

@@ -8,7 +8,7 @@ use crate::model::knowledge::blackboard::Mark;
 use crate::model::knowledge::blackboard::decision::text;
 use crate::model::knowledge::blackboard::earlier::Earlier;
 use crate::model::knowledge::records::field::{Few, Fields};
-use crate::model::knowledge::records::record::{Provenance, Record, Tags};
+use crate::model::knowledge::records::record::{Provenance, Record};
 use crate::model::knowledge::records::vocabulary::Status;
 use crate::model::knowledge::records::{Body, Kind, RecordId};
 use crate::rules::knowledge::blackboard::decision;
@@ -49,24 +49,9 @@ impl State {
 /// Adds a record that was written before the image was made; no entry of the trail is known.
 fn add(state: &mut State, id: RecordId, status: Status, by: &Mark, text: Body, fields: Fields) {
     let source = (id.kind == Kind::Decision).then(keyed::source);
-    let mut record = Record {
-        id,
-        status,
-        text,
-        tags: Tags::default(),
-        provenance: Provenance { source, ..Provenance::of(&by.by) },
-        author: by.by.clone(),
-        updated_by: by.by.clone(),
-        created_at: by.at,
-        updated_at: by.at,
-        created_seq: 0,
-        updated_seq: 0,
-        version: 1,
-        session: None,
-        door: None,
-        last_door: None,
-        fields,
-    };
+    let made = Record::new(id, by.by.clone(), by.at, text);
+    let provenance = Provenance { source, ..made.provenance.clone() };
+    let mut record = Record { provenance, fields, ..made };
     record.enter(status, by.at);
     put(state, Arc::new(record));
 }

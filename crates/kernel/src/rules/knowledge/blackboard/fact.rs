@@ -2,7 +2,7 @@
 
 use crate::machine::state::State;
 use crate::machine::transaction::{DecisionError, Transaction};
-use crate::model::knowledge::blackboard::view::CommonsReply;
+use crate::model::knowledge::blackboard::view::BlackboardReply;
 use crate::model::knowledge::records::{Fields, Kind, Memory};
 use crate::protocol::event::{Event, Stamped};
 use crate::protocol::refusal::Refusal;
@@ -22,8 +22,8 @@ pub(crate) fn decide_set(
 ) -> Result<Reply, DecisionError> {
     check(&tx.state().memory, args)?;
     record(tx, caller, Event::FactSet(args.clone()))?;
-    let fact = tx.state().commons().fact(&args.key).ok_or(ApplyError::Unknown("the fact"))?;
-    Ok(CommonsReply::Fact(fact).into())
+    let fact = tx.state().blackboard().fact(&args.key).ok_or(ApplyError::Unknown("the fact"))?;
+    Ok(BlackboardReply::Fact(fact).into())
 }
 
 /// Checks the limit on the number of facts.
@@ -41,11 +41,11 @@ pub(crate) fn decide_delete(
     caller: &Caller,
     args: &Delete,
 ) -> Result<Reply, DecisionError> {
-    let deleted = tx.state().commons().fact(&args.key).is_some();
+    let deleted = tx.state().blackboard().fact(&args.key).is_some();
     if deleted {
         record(tx, caller, Event::FactDeleted(args.clone()))?;
     }
-    Ok(CommonsReply::Deleted { deleted, key: args.key.clone() }.into())
+    Ok(BlackboardReply::Deleted { deleted, key: args.key.clone() }.into())
 }
 
 pub(crate) fn apply_set(state: &mut State, entry: &Stamped, set: &Set) -> Result<(), ApplyError> {

@@ -5,8 +5,8 @@
 
 use crate::machine::state::State;
 use crate::machine::transaction::{DecisionError, Transaction};
-use crate::model::knowledge::blackboard::Commons;
-use crate::model::knowledge::blackboard::view::{BaselineView, CommonsReply, SumView};
+use crate::model::knowledge::blackboard::BlackboardState;
+use crate::model::knowledge::blackboard::view::{BaselineView, BlackboardReply, SumView};
 use crate::protocol::event::{Event, Stamped};
 use crate::protocol::refusal::Refusal;
 use crate::protocol::reply::Reply;
@@ -44,13 +44,13 @@ pub(crate) fn decide_log(
         return Err(Refusal::denied(Rule::Limits, message).into());
     }
     // No other sum exceeds the total.
-    if !tx.state().commons.ledger.all.takes(line) {
+    if !tx.state().blackboard.ledger.all.takes(line) {
         let message = format!("with these the ledger's sum would be over {JSON_INTEGER_MAX}");
         return Err(Refusal::denied(Rule::Limits, message).into());
     }
     record(tx, caller, Event::LedgerLogged(args.clone()))?;
-    let sum = tx.state().commons.ledger.roles.get(&args.role).copied().unwrap_or_default();
-    Ok(CommonsReply::Sum(SumView::of(&args.role, sum)).into())
+    let sum = tx.state().blackboard.ledger.roles.get(&args.role).copied().unwrap_or_default();
+    Ok(BlackboardReply::Sum(SumView::of(&args.role, sum)).into())
 }
 
 pub(crate) fn decide_baseline(
@@ -62,15 +62,15 @@ pub(crate) fn decide_baseline(
         let message = "a baseline must be above 0 tokens";
         return Err(Refusal::denied(Rule::SaySomething, message.to_owned()).into());
     }
-    check(&tx.state().commons, args)?;
+    check(&tx.state().blackboard, args)?;
     record(tx, caller, Event::LedgerBaselined(args.clone()))?;
     let view = BaselineView { role: args.role.clone(), tokens: args.tokens.get() };
-    Ok(CommonsReply::Baseline(view).into())
+    Ok(BlackboardReply::Baseline(view).into())
 }
 
 /// Checks the limit on the number of baselines.
-pub(crate) fn check(commons: &Commons, args: &Baseline) -> Result<(), Refusal> {
-    let known = &commons.ledger.baselines;
+pub(crate) fn check(blackboard: &BlackboardState, args: &Baseline) -> Result<(), Refusal> {
+    let known = &blackboard.ledger.baselines;
     if known.contains_key(&args.role) {
         return Ok(());
     }
@@ -87,7 +87,7 @@ pub(crate) fn apply_logged(state: &mut State, entry: &Stamped, body: &Log) {
     // A count attributed to another agent is not trusted for that agent's sum.
     let is_own = body.agent.is_none() || body.agent == own;
     let of_agent = Line { counted: line.counted && is_own, ..line };
-    let ledger = &mut state.commons.ledger;
+    let ledger = &mut state.blackboard.ledger;
     count(&mut ledger.roles, Some(&body.role), line);
     count(&mut ledger.kinds, Some(&body.kind), line);
     count(&mut ledger.agents, body.agent.as_ref().or(own.as_ref()), of_agent);
@@ -97,5 +97,5 @@ pub(crate) fn apply_logged(state: &mut State, entry: &Stamped, body: &Log) {
 }
 
 pub(crate) fn apply_baselined(state: &mut State, body: &Baseline) {
-    state.commons.ledger.baselines.insert(body.role.clone(), body.tokens.get());
+    state.blackboard.ledger.baselines.insert(body.role.clone(), body.tokens.get());
 }

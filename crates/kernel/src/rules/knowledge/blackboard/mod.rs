@@ -18,8 +18,8 @@ pub mod view;
 
 use crate::machine::state::State;
 use crate::machine::transaction::{DecisionError, Transaction};
-use crate::protocol::command::CommonsCommand;
-use crate::protocol::event::{CommonsEvent, Event, Stamped};
+use crate::protocol::command::BlackboardCommand;
+use crate::protocol::event::{BlackboardEvent, Event, Stamped};
 use crate::protocol::refusal::Refusal;
 use crate::protocol::reply::Reply;
 use crate::registry::apply_error::ApplyError;
@@ -42,18 +42,18 @@ impl Mark {
 pub(crate) fn carry_out(
     tx: &mut Transaction<'_>,
     caller: &Caller,
-    command: CommonsCommand<'_>,
+    command: BlackboardCommand<'_>,
 ) -> Result<Reply, DecisionError> {
     match command {
-        CommonsCommand::SymbolSet(args) => symbol::decide_set(tx, caller, args),
-        CommonsCommand::FactSet(args) => fact::decide_set(tx, caller, args),
-        CommonsCommand::FactDelete(args) => fact::decide_delete(tx, caller, args),
-        CommonsCommand::CapsuleWrite(args) => capsule::decide_write(tx, caller, args),
-        CommonsCommand::DecisionAppend(args) => decision::decide_append(tx, caller, args),
-        CommonsCommand::DisputeRaise(args) => dispute::decide_raise(tx, caller, args),
-        CommonsCommand::LedgerLog(args) => ledger::decide_log(tx, caller, args),
-        CommonsCommand::LedgerBaseline(args) => ledger::decide_baseline(tx, caller, args),
-        CommonsCommand::MessageNote(args) => message::decide_note(tx, caller, args),
+        BlackboardCommand::SymbolSet(args) => symbol::decide_set(tx, caller, args),
+        BlackboardCommand::FactSet(args) => fact::decide_set(tx, caller, args),
+        BlackboardCommand::FactDelete(args) => fact::decide_delete(tx, caller, args),
+        BlackboardCommand::CapsuleWrite(args) => capsule::decide_write(tx, caller, args),
+        BlackboardCommand::DecisionAppend(args) => decision::decide_append(tx, caller, args),
+        BlackboardCommand::DisputeRaise(args) => dispute::decide_raise(tx, caller, args),
+        BlackboardCommand::LedgerLog(args) => ledger::decide_log(tx, caller, args),
+        BlackboardCommand::LedgerBaseline(args) => ledger::decide_baseline(tx, caller, args),
+        BlackboardCommand::MessageNote(args) => message::decide_note(tx, caller, args),
     }
 }
 
@@ -61,19 +61,19 @@ pub(crate) fn carry_out(
 pub(crate) fn apply(
     state: &mut State,
     entry: &Stamped,
-    event: CommonsEvent<'_>,
+    event: BlackboardEvent<'_>,
 ) -> Result<(), ApplyError> {
     match event {
-        CommonsEvent::SymbolSet(body) => symbol::apply_set(state, entry, body)?,
-        CommonsEvent::FactSet(body) => fact::apply_set(state, entry, body)?,
-        CommonsEvent::FactDeleted(body) => fact::apply_deleted(state, body)?,
-        CommonsEvent::CapsuleWritten(body) => capsule::apply_written(state, entry, body)?,
-        CommonsEvent::DecisionAppended(body) => decision::apply_appended(state, entry, body)?,
-        CommonsEvent::DisputeRaised(body) => dispute::apply_raised(state, entry, body)?,
-        CommonsEvent::LedgerLogged(body) => ledger::apply_logged(state, entry, body),
-        CommonsEvent::LedgerBaselined(body) => ledger::apply_baselined(state, body),
+        BlackboardEvent::SymbolSet(body) => symbol::apply_set(state, entry, body)?,
+        BlackboardEvent::FactSet(body) => fact::apply_set(state, entry, body)?,
+        BlackboardEvent::FactDeleted(body) => fact::apply_deleted(state, body)?,
+        BlackboardEvent::CapsuleWritten(body) => capsule::apply_written(state, entry, body)?,
+        BlackboardEvent::DecisionAppended(body) => decision::apply_appended(state, entry, body)?,
+        BlackboardEvent::DisputeRaised(body) => dispute::apply_raised(state, entry, body)?,
+        BlackboardEvent::LedgerLogged(body) => ledger::apply_logged(state, entry, body),
+        BlackboardEvent::LedgerBaselined(body) => ledger::apply_baselined(state, body),
         // Kept only in the trail.
-        CommonsEvent::MessageNoted(_) => {}
+        BlackboardEvent::MessageNoted(_) => {}
     }
     Ok(())
 }
@@ -95,7 +95,7 @@ fn room(count: usize, most: usize, what: &str, way_out: &str) -> Result<(), Refu
 }
 
 /// Refuses blank text.
-fn said(is_blank: bool, what: &str) -> Result<(), Refusal> {
+fn not_blank(is_blank: bool, what: &str) -> Result<(), Refusal> {
     if is_blank {
         return Err(Refusal::denied(Rule::SaySomething, format!("{what} is empty")));
     }
@@ -105,7 +105,7 @@ fn said(is_blank: bool, what: &str) -> Result<(), Refusal> {
 /// Read access for projections and callers.
 impl State {
     /// The blackboard.
-    pub fn commons(&self) -> Blackboard<'_> {
-        Blackboard { commons: &self.commons, memory: &self.memory }
+    pub fn blackboard(&self) -> Blackboard<'_> {
+        Blackboard { state: &self.blackboard, memory: &self.memory }
     }
 }

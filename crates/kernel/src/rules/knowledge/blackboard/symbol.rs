@@ -2,7 +2,7 @@
 
 use crate::machine::state::State;
 use crate::machine::transaction::{DecisionError, Transaction};
-use crate::model::knowledge::blackboard::view::CommonsReply;
+use crate::model::knowledge::blackboard::view::BlackboardReply;
 use crate::model::knowledge::records::{Fields, Kind, Memory};
 use crate::protocol::event::{Event, Stamped};
 use crate::protocol::refusal::Refusal;
@@ -22,8 +22,9 @@ pub(crate) fn decide_set(
 ) -> Result<Reply, DecisionError> {
     check(&tx.state().memory, args)?;
     record(tx, caller, Event::SymbolSet(args.clone()))?;
-    let symbol = tx.state().commons().symbol(&args.id).ok_or(ApplyError::Unknown("the symbol"))?;
-    Ok(CommonsReply::Symbol(symbol).into())
+    let symbol =
+        tx.state().blackboard().symbol(&args.id).ok_or(ApplyError::Unknown("the symbol"))?;
+    Ok(BlackboardReply::Symbol(symbol).into())
 }
 
 /// Checks the limit on the number of symbols.

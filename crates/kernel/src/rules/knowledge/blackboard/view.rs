@@ -4,8 +4,8 @@ use crate::protocol::reply::Reply;
 
 pub use crate::model::knowledge::blackboard::view::*;
 
-impl From<CommonsReply> for Reply {
-    fn from(reply: CommonsReply) -> Self {
-        Reply::Commons(reply)
+impl From<BlackboardReply> for Reply {
+    fn from(reply: BlackboardReply) -> Self {
+        Reply::Blackboard(reply)
     }
 }

@@ -62,9 +62,9 @@ pub(crate) fn plan(state: &State, who: &Principal, asked: &Archive) -> Result<Ar
         effects.extend(transition::of_no_use(state, own));
     } else if own.is_live() && !own.is_terminal() {
         let message = format!("{} is {}; only ended records are archived", own.id, own.word());
-        let ways = own.table().ways_from(own.word()).into_iter();
+        let allowed = own.table().transitions_from(own.word()).into_iter();
         let refusal = Refusal::denied(Rule::RecordOver, message);
-        return Err(refusal.allowing(ways.map(|to| to.to_string())));
+        return Err(refusal.allowing(allowed.map(|to| to.to_string())));
     }
     let stands = own.id.kind == Kind::Decision && own.status == Status::Approved;
     let withdrawn = stands.then(|| parts(own.text.as_str()).0);

@@ -39,16 +39,24 @@ fn has_slot(own: &Record, who: &Principal) -> bool {
 /// Checks whether somebody may change a record.
 pub(crate) fn may_write(state: &State, who: &Principal, own: &Record) -> Result<(), Refusal> {
     let free = is_coordinator(state, who) || own.author == *who;
-    let may = match own.id.kind {
-        Kind::Assignment => free || own.is_for(who) || own.is_dispatched_by(who),
-        Kind::Loop => free || has_slot(own, who),
-        Kind::Message => free,
-        _ => true,
-    };
-    let whose = match own.id.kind {
-        Kind::Assignment => "its agent's and its dispatcher's",
-        Kind::Loop => "its author's and its slots' agents'",
-        _ => "its author's",
+    let (may, whose) = match own.id.kind {
+        Kind::Assignment => {
+            let may = free || own.is_for(who) || own.is_dispatched_by(who);
+            (may, "its agent's and its dispatcher's")
+        }
+        Kind::Loop => (free || has_slot(own, who), "its author's and its slots' agents'"),
+        Kind::Message => (free, "its author's"),
+        Kind::Constraint
+        | Kind::Decision
+        | Kind::Trap
+        | Kind::Plan
+        | Kind::Claim
+        | Kind::Handoff
+        | Kind::Candidate
+        | Kind::Sequence
+        | Kind::Fact
+        | Kind::Symbol
+        | Kind::Capsule => (true, "everybody's"),
     };
     if may { Ok(()) } else { Err(not_yours(own, who, whose)) }
 }
@@ -86,23 +94,27 @@ pub(crate) fn may_move(
 ) -> Result<(), Refusal> {
     let commands = is_coordinator(state, who) || own.author == *who;
     let addressed = own.fields.to.is_some() && own.fields.to == name_of(who);
-    let (may, whose) = match (own.id.kind, to) {
-        (Kind::Assignment, _) if forced => {
-            (commands || own.is_dispatched_by(who), "its dispatcher's")
-        }
-        (
-            Kind::Assignment,
-            Status::Accepted
-            | Status::Started
-            | Status::Completed
-            | Status::Failed
-            | Status::Blocked,
-        ) => (own.is_for(who), "its agent's"),
-        (Kind::Assignment, _) => (commands || own.is_dispatched_by(who), "its dispatcher's"),
-        (Kind::Loop, _) => (commands, "its author's"),
-        (Kind::Message, Status::Acknowledged) => (addressed, "its recipient's"),
-        (Kind::Message, _) => (commands || addressed, "its author's and its recipient's"),
-        _ => (true, "everybody's"),
+    let is_agents_step = matches!(
+        to,
+        Status::Accepted | Status::Started | Status::Completed | Status::Failed | Status::Blocked
+    );
+    let (may, whose) = match own.id.kind {
+        Kind::Assignment if is_agents_step && !forced => (own.is_for(who), "its agent's"),
+        Kind::Assignment => (commands || own.is_dispatched_by(who), "its dispatcher's"),
+        Kind::Loop => (commands, "its author's"),
+        Kind::Message if to == Status::Acknowledged => (addressed, "its recipient's"),
+        Kind::Message => (commands || addressed, "its author's and its recipient's"),
+        Kind::Constraint
+        | Kind::Decision
+        | Kind::Trap
+        | Kind::Plan
+        | Kind::Claim
+        | Kind::Handoff
+        | Kind::Candidate
+        | Kind::Sequence
+        | Kind::Fact
+        | Kind::Symbol
+        | Kind::Capsule => (true, "everybody's"),
     };
     if may { Ok(()) } else { Err(not_yours(own, who, whose)) }
 }

@@ -72,6 +72,7 @@ fn terms(state: &State, about: &Event, opened: &Effect) -> Option<Terms> {
             lanes.find(|lane| lane.claim == Some(opened.id.number))?.assignment
         }
         Event::MemoryMoved(body) => body.id,
+        // Any other entry opens no lease for an assignment.
         _ => return None,
     };
     Terms::of_assignment(state.memory.record(id)?)

@@ -4,10 +4,9 @@ use std::sync::Arc;
 
 use crate::machine::coordinator::is_coordinator;
 use crate::machine::state::State;
-use crate::machine::state::records::caused_by;
 use crate::machine::transaction::{DecisionError, Transaction};
 use crate::model::knowledge::records::field::{Fields, Held, WRITTEN_BY_KERNEL};
-use crate::model::knowledge::records::record::{Body, Provenance, Record, Tags};
+use crate::model::knowledge::records::record::{Provenance, Record};
 use crate::model::knowledge::records::view::MemoryReply;
 use crate::model::knowledge::records::vocabulary::{
     Origin, Priority, Severity, Status, Visibility,
@@ -15,7 +14,7 @@ use crate::model::knowledge::records::vocabulary::{
 use crate::protocol::event::{Event, Stamped};
 use crate::protocol::refusal::Refusal;
 use crate::registry::apply_error::ApplyError;
-use crate::registry::record_id::{Kind, RecordId};
+use crate::registry::record_id::Kind;
 use crate::registry::rule::Rule;
 use crate::rules::knowledge::records::{
     bad_field, change, governed, keyed, link, loops, offer, put, record, step,
@@ -74,8 +73,8 @@ pub(crate) fn plan(state: &State, who: &Principal, asked: &Create) -> Result<Cre
     let own = Provenance::of(who).kind;
     if matches!(provenance.kind, Origin::Agent | Origin::Human) && provenance.kind != own {
         let message = format!("{who} cannot give the origin {}", provenance.kind);
-        let ways = [own, Origin::Auto, Origin::Legacy].map(|kind| kind.to_string());
-        return Err(bad_field(message).allowing(ways));
+        let allowed = [own, Origin::Auto, Origin::Legacy].map(|kind| kind.to_string());
+        return Err(bad_field(message).allowing(allowed));
     }
     if provenance.confidence_percent.is_some_and(|percent| percent > 100) {
         return Err(bad_field("`confidence_percent` is 0 to 100"));
@@ -148,7 +147,16 @@ pub(crate) fn fill_in(kind: Kind, fields: &mut Fields) {
         Kind::Loop => {
             fields.iteration.get_or_insert(1);
         }
-        _ => {}
+        Kind::Constraint
+        | Kind::Decision
+        | Kind::Claim
+        | Kind::Handoff
+        | Kind::Candidate
+        | Kind::Message
+        | Kind::Sequence
+        | Kind::Fact
+        | Kind::Symbol
+        | Kind::Capsule => {}
     }
 }
 
@@ -167,7 +175,7 @@ pub(crate) fn apply(state: &mut State, entry: &Stamped, body: &Created) -> Resul
     if state.memory.records.contains_key(&body.id) {
         return Err(ApplyError::Twice("a record"));
     }
-    let mut made = new(state, entry, body.id, author.clone(), body.text.clone());
+    let mut made = state.new_record(entry, body.id, author.clone(), body.text.clone());
     made.fields = body.fields.clone();
     made.tags = body.tags.clone();
     made.provenance = body.provenance.clone();
@@ -184,34 +192,6 @@ pub(crate) fn apply(state: &mut State, entry: &Stamped, body: &Created) -> Resul
     }
 }
 
-/// A new record with only a text.
-pub(crate) fn new(
-    state: &State,
-    entry: &Stamped,
-    id: RecordId,
-    author: Principal,
-    text: Body,
-) -> Record {
-    Record {
-        id,
-        status: id.kind.table().states[0],
-        text,
-        tags: Tags::default(),
-        provenance: Provenance::of(&author),
-        author,
-        updated_by: caused_by(entry),
-        created_at: entry.at,
-        updated_at: entry.at,
-        created_seq: state.seq,
-        updated_seq: state.seq,
-        version: 1,
-        session: None,
-        door: entry.door,
-        last_door: None,
-        fields: Fields::default(),
-    }
-}
-
 /// Initializes the fields that the kernel writes, and enters the first state.
 pub(crate) fn begin(made: &mut Record, by: &Principal, status: Status, entry: &Stamped) {
     let fields = &mut made.fields;
@@ -220,8 +200,22 @@ pub(crate) fn begin(made: &mut Record, by: &Principal, status: Status, entry: &S
             fields.dispatcher = Some(by.clone());
             (fields.attempt, fields.retry_count) = (Some(1), Some(0));
         }
-        Kind::Handoff | Kind::Message if fields.from.is_unset() => fields.from = name_of(by),
-        _ => {}
+        Kind::Handoff | Kind::Message => {
+            if fields.from.is_unset() {
+                fields.from = name_of(by);
+            }
+        }
+        Kind::Constraint
+        | Kind::Decision
+        | Kind::Trap
+        | Kind::Plan
+        | Kind::Claim
+        | Kind::Candidate
+        | Kind::Sequence
+        | Kind::Loop
+        | Kind::Fact
+        | Kind::Symbol
+        | Kind::Capsule => {}
     }
     step::count(fields);
     made.enter(status, entry.at);

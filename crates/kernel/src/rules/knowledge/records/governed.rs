@@ -2,6 +2,7 @@
 
 use crate::machine::coordinator::is_coordinator;
 use crate::machine::state::State;
+use crate::model::knowledge::records::offer::PlanTaken;
 use crate::model::knowledge::records::record::Record;
 use crate::protocol::refusal::Refusal;
 use crate::registry::record_id::RecordId;
@@ -58,7 +59,10 @@ pub(crate) fn is_free(state: &State, own: &Record) -> Result<(), Refusal> {
     if let Some((id, known)) = state.bound_attempt(own) {
         let agent = known.agent.as_ref().map(AgentName::as_str).unwrap_or_default();
         let message = format!("{} is assigned to {agent} (workspace {id})", own.id);
-        return Err(Refusal::denied(Rule::PlanTaken, message));
+        let assignment_id = state.assignment_of(id).map(|own| own.id);
+        let agent = known.agent.clone();
+        let taken = PlanTaken::Assigned { plan_id: own.id, agent, assignment_id };
+        return Err(Refusal::taken(message, taken));
     }
     leaves_alone(state, own)
 }

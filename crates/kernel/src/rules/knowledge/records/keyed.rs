@@ -53,7 +53,7 @@ pub(crate) fn write(
         });
     }
     let id = state.memory.next(kind);
-    let mut made = create::new(state, entry, id, author.clone(), text);
+    let mut made = state.new_record(entry, id, author.clone(), text);
     made.fields = fields;
     create::begin(&mut made, author, Status::Active, entry);
     put(state, Arc::new(made));
@@ -78,7 +78,7 @@ pub(crate) fn decided(
         return Err(ApplyError::Twice("a record"));
     }
     let text = text(&body.title, &body.body);
-    let mut made = create::new(state, entry, id, body.by.clone(), text);
+    let mut made = state.new_record(entry, id, body.by.clone(), text);
     made.updated_by = body.by.clone();
     made.provenance = Provenance { source: Some(source()), ..Provenance::of(&body.by) };
     made.fields.dispute.clone_from(&body.dispute);

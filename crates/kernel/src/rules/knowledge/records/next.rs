@@ -149,9 +149,9 @@ pub fn current<'s>(
     live.filter(move |plan| {
         let named = name.is_some() && plan.fields.assignee == name;
         let held = |lease: &Lease| lease.holder == who && lease.is_live(now);
-        let tried = || state.live_attempt(plan).and_then(|(_, known)| known.agent.as_ref());
-        let is_theirs = || tried().is_some_and(|agent| who == Principal::Agent(agent.clone()));
-        let is_taken = named || holders(state, plan).any(held) || is_theirs();
+        let worker = || state.live_attempt(plan).and_then(|(_, known)| known.agent.as_ref());
+        let is_trying = || worker().is_some_and(|agent| who == Principal::Agent(agent.clone()));
+        let is_taken = named || holders(state, plan).any(held) || is_trying();
         is_taken && state.status_of(plan) == Status::InProgress
     })
 }
@@ -267,8 +267,8 @@ fn obstacle(
 /// The reason why a blocked task cannot go on, as the end of a sentence.
 fn blocked_by(state: &State, plan: &Record) -> String {
     let attempt = state.memory.at_work_on(plan.id).find_map(|id| state.memory.record(id));
-    let said = attempt.and_then(|own| own.fields.resolved_reason.as_ref());
-    let why = said.or(plan.fields.resolved_reason.as_ref());
+    let reason = attempt.and_then(|own| own.fields.resolved_reason.as_ref());
+    let why = reason.or(plan.fields.resolved_reason.as_ref());
     why.map_or_else(String::new, |why| format!(": {}", why.as_str()))
 }
 

@@ -23,7 +23,6 @@ use crate::rules::knowledge::attempt::orders;
 use crate::rules::knowledge::records::{bad_field, create, effect, governed, put, record};
 use crate::rules::leasing::collisions::collisions;
 use crate::rules::leasing::handover;
-use crate::surfaces::Surface;
 use crate::values::id::LeaseId;
 use crate::values::idempotency::Mark;
 use crate::values::label::Label;
@@ -139,7 +138,7 @@ pub(crate) fn plan(state: &State, who: &Principal, asked: &Offer) -> Result<Offe
         if let Some(plan) = fields.plan_id {
             handover::not_held(state, plan, &[who, &Principal::Agent(agent.clone())])?;
         }
-        apart(&asked.lanes[..at], agent, lane)?;
+        apart(&asked.lanes[..at], lane)?;
         let claimed = claimed(state, who, agent, lane)?;
         let claim = claimed.begins.then(|| {
             epoch += 1;
@@ -189,30 +188,42 @@ pub(crate) fn may_get(
     agent::not_revoked(state, &Principal::Agent(name.clone()))?;
     let Some(plan) = plan else { return Ok(()) };
     if let Some(over) = state.memory.record(plan).filter(|own| own.is_terminal()) {
-        let message = format!("{plan} is {}: nobody works on it any more", over.word());
-        return Err(Refusal::denied(Rule::PlanTaken, message));
+        let status = over.word();
+        let message = format!("{plan} is {status}: nobody works on it any more");
+        return Err(Refusal::taken(message, PlanTaken::Over { plan_id: plan, status }));
     }
     state.memory.record(plan).map_or(Ok(()), |own| governed::is_free(state, own))?;
     let mut others = state.memory.at_work_on(plan).filter(|id| Some(*id) != own);
     let other = others.next().and_then(|id| state.memory.record(id));
-    let Some(other) = other else { return Ok(()) };
-    let whose = other.agent().map(ToString::to_string).unwrap_or_default();
-    let message = format!("{plan} is assigned to {whose} ({})", other.id);
-    Err(Refusal::denied(Rule::PlanTaken, message))
+    other.map_or(Ok(()), |other| Err(handover::assigned(plan, other)))
 }
 
-/// Refuses lanes of different agents that overlap.
-fn apart(before: &[Lane], agent: &AgentName, lane: &Lane) -> Result<(), Refusal> {
-    let Some(wanted) = &lane.surfaces else { return Ok(()) };
-    for other in before.iter().filter(|other| other.fields.agent.as_ref() != Some(agent)) {
-        let Some(theirs) = &other.surfaces else { continue };
-        let met = |own: &&Surface| theirs.as_slice().iter().any(|their| own.meets(their));
-        if let Some(own) = wanted.as_slice().iter().find(met) {
-            let message = format!("{own} is offered to two agents at once");
-            return Err(Refusal::collision(message, Details::None {}));
-        }
-    }
-    Ok(())
+/// Refuses a lane that overlaps an earlier one of another agent.
+fn apart(before: &[Lane], lane: &Lane) -> Result<(), Refusal> {
+    let met: Vec<LaneCollision> = before.iter().filter_map(|other| between(other, lane)).collect();
+    let Some(first) = met.first() else { return Ok(()) };
+    let message = format!("{} is offered to two agents at once", first.scopes[1]);
+    Err(Refusal::collision(message, Details::Lanes(met)))
+}
+
+/// The lanes of one offer that overlap although they are for different agents.
+pub fn colliding(lanes: &[Lane]) -> Vec<LaneCollision> {
+    let pairs = lanes.iter().enumerate().flat_map(|(at, one)| {
+        lanes.iter().skip(at + 1).filter_map(move |other| between(one, other))
+    });
+    pairs.collect()
+}
+
+/// The overlap of two lanes, if they are for different agents.
+fn between(one: &Lane, other: &Lane) -> Option<LaneCollision> {
+    let lanes = [one.fields.agent.clone()?, other.fields.agent.clone()?];
+    let (theirs, wanted) = (one.surfaces.as_ref()?, other.surfaces.as_ref()?);
+    let mut pairs = wanted.as_slice().iter().flat_map(|own| {
+        theirs.as_slice().iter().filter(|their| own.meets(their)).map(move |their| (their, own))
+    });
+    let (their, own) = pairs.next().filter(|_| lanes[0] != lanes[1])?;
+    let common_path = their.common_path(own);
+    Some(LaneCollision { lanes, scopes: [their.clone(), own.clone()], common_path })
 }
 
 /// The leases that begin and end with a lane.
@@ -244,13 +255,16 @@ fn claimed(
 /// Refuses surfaces that another principal holds, naming the holder.
 pub(crate) fn free_for(state: &State, who: &Principal, wanted: &Surfaces) -> Result<(), Refusal> {
     let taken = collisions(state, state.clock(), wanted.as_slice(), Some(who));
-    match taken.first() {
-        None => Ok(()),
-        Some(first) => {
-            let message = crate::rules::leasing::lease::collision_message(first, taken.len());
-            Err(Refusal::collision(message, Details::Collisions(taken)))
-        }
-    }
+    handover::held_by_others(state, taken)
+}
+
+/// The reason why a lane is refused that says most: the holder of its surfaces, else whoever has its
+/// plan. None if neither is in the way.
+pub(crate) fn telling_reason(state: &State, who: &Principal, lane: &Lane) -> Option<Refusal> {
+    let agent = lane.fields.agent.as_ref()?;
+    let held = claimed(state, who, agent, lane).err();
+    let taken = || may_get(state, agent, lane.fields.plan_id, None).err();
+    held.or_else(taken).filter(|refusal| refusal.details != Details::None {})
 }
 
 /// Whether a single lease of a principal covers all the surfaces.
@@ -271,7 +285,7 @@ pub(crate) fn apply(state: &mut State, entry: &Stamped, body: &Offered) -> Resul
             }
         }
         let id = lane.assignment;
-        let mut made = create::new(state, entry, id, author.clone(), lane.text.clone());
+        let mut made = state.new_record(entry, id, author.clone(), lane.text.clone());
         made.fields = lane.fields.clone();
         made.session.clone_from(&body.session);
         (made.fields.claim, made.fields.message_id) = (lane.claim, Some(lane.message));
@@ -280,14 +294,14 @@ pub(crate) fn apply(state: &mut State, entry: &Stamped, body: &Offered) -> Resul
             made.fields.covers = Some(Arc::new(cover));
         }
         create::begin(&mut made, author, Status::Offered, entry);
-        tell(state, entry, author, &made, lane.message, lane.thread.clone());
+        notify(state, entry, author, &made, lane.message, lane.thread.clone());
         put(state, Arc::new(made));
     }
     Ok(())
 }
 
 /// Creates the message that tells an agent of its assignment.
-pub(crate) fn tell(
+pub(crate) fn notify(
     state: &mut State,
     entry: &Stamped,
     author: &Principal,
@@ -295,7 +309,7 @@ pub(crate) fn tell(
     id: RecordId,
     thread: Option<Label>,
 ) {
-    let mut made = create::new(state, entry, id, author.clone(), assignment.text.clone());
+    let mut made = state.new_record(entry, id, author.clone(), assignment.text.clone());
     made.session.clone_from(&assignment.session);
     made.provenance = Provenance::of(author);
     let agent = assignment.agent().and_then(|name| Label::new(name.as_str()).ok());

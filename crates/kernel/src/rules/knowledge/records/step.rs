@@ -55,8 +55,8 @@ pub(crate) fn numbered(steps: &[Step], before: Option<&Fields>) -> Result<Few<St
 fn no_way(step: Option<StepId>, from: StepStatus, to: StepStatus) -> Refusal {
     let step = step.map(|id| id.to_string()).unwrap_or_default();
     let message = format!("step {step} is {from} and cannot become {to} from there");
-    let ways = STEP_EDGES.iter().filter(move |(own, _)| *own == from);
-    Refusal::denied(Rule::RecordStep, message).allowing(ways.map(|(_, to)| to.to_string()))
+    let allowed = STEP_EDGES.iter().filter(move |(own, _)| *own == from);
+    Refusal::denied(Rule::RecordStep, message).allowing(allowed.map(|(_, to)| to.to_string()))
 }
 
 /// Whether these steps complete a plan: the last of them is now done, and so are the plans below it.

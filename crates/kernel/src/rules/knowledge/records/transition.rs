@@ -99,10 +99,10 @@ pub(crate) fn plan(state: &State, who: &Principal, asked: &Move) -> Result<Moved
 }
 
 pub(crate) fn no_way(own: &Record, to: Status) -> Refusal {
-    let ways = own.table().ways_from(own.word());
-    let end = if ways.is_empty() { ", where it ends" } else { "" };
+    let allowed = own.table().transitions_from(own.word());
+    let end = if allowed.is_empty() { ", where it ends" } else { "" };
     let message = format!("{} is {}{end}; it cannot become {to}", own.id, own.word());
-    Refusal::denied(Rule::RecordStep, message).allowing(ways.iter().map(ToString::to_string))
+    Refusal::denied(Rule::RecordStep, message).allowing(allowed.iter().map(ToString::to_string))
 }
 
 /// Checks that the arguments fit the transition.
@@ -143,7 +143,8 @@ fn may_retry(own: &Record) -> Result<(), Refusal> {
     }
     let most = most.unwrap_or_default();
     let message = format!("{} was already retried {most} times, which is the maximum", own.id);
-    let others = own.table().ways_from(own.status).into_iter().filter(|to| *to != Status::Retrying);
+    let others =
+        own.table().transitions_from(own.status).into_iter().filter(|to| *to != Status::Retrying);
     Err(Refusal::denied(Rule::RecordStep, message).allowing(others.map(|to| to.to_string())))
 }
 
@@ -169,7 +170,17 @@ fn effects(
         Kind::Candidate => merge(state, who, own, asked),
         Kind::Assignment => of_assignment(state, who, own, to, asked),
         Kind::Loop if !own.table().is_live(to) => Ok(assign::of_slots(state, own, to)),
-        _ => Ok(Vec::new()),
+        Kind::Constraint
+        | Kind::Decision
+        | Kind::Trap
+        | Kind::Claim
+        | Kind::Handoff
+        | Kind::Message
+        | Kind::Sequence
+        | Kind::Loop
+        | Kind::Fact
+        | Kind::Symbol
+        | Kind::Capsule => Ok(Vec::new()),
     }
 }
 
@@ -205,8 +216,8 @@ fn of_assignment(
         state.memory.room_for(2)?;
         let made = Effect::new(Action::Created, state.memory.next(Kind::Assignment));
         effects.push(made.to(Status::Offered).saying(&format!("for {agent}")));
-        let told = Effect::new(Action::Created, state.memory.next(Kind::Message));
-        effects.push(told.to(Status::Open));
+        let message = Effect::new(Action::Created, state.memory.next(Kind::Message));
+        effects.push(message.to(Status::Open));
         effects.extend(effect::hand_back(state, own, who, agent)?);
         effects.extend(loops_of(state, own));
     } else if to == Status::Offered {
@@ -302,7 +313,7 @@ pub(crate) fn apply(state: &mut State, entry: &Stamped, body: &Moved) -> Result<
         reroute(state, entry, &own, (id, message), agent, effect::opened(&body.effects));
         follow_in_loops(state, entry, (own.id, id), agent, &body.effects)?;
     } else if let Some(message) = message {
-        tell_again(state, entry, &own, message);
+        notify_again(state, entry, &own, message);
     }
     lease_transfer::follow(state, entry, &body.effects)?;
     apply_others(state, entry, &body.effects)
@@ -324,7 +335,7 @@ pub(crate) fn apply_others(
 /// Creates the record a candidate is promoted to, with the same author.
 fn promote(state: &mut State, entry: &Stamped, own: &Record, id: RecordId) {
     let author = own.author.clone();
-    let mut made = create::new(state, entry, id, author.clone(), own.text.clone());
+    let mut made = state.new_record(entry, id, author.clone(), own.text.clone());
     (made.tags, made.provenance) = (own.tags.clone(), own.provenance.clone());
     made.session.clone_from(&own.session);
     let mut fields = field::Fields::default();
@@ -350,7 +361,7 @@ fn reroute(
     opened: Option<u64>,
 ) {
     let Actor::Principal(by) = &entry.draft.actor else { return };
-    let mut made = create::new(state, entry, id, by.clone(), own.text.clone());
+    let mut made = state.new_record(entry, id, by.clone(), own.text.clone());
     (made.tags, made.provenance) = (own.tags.clone(), own.provenance.clone());
     let taken = id.kind.table().fields;
     made.fields = own.fields.clone();
@@ -371,7 +382,7 @@ fn reroute(
     if let Some(message) = message {
         let before = own.fields.message_id.and_then(|id| state.memory.record(id));
         let thread = before.and_then(|before| before.fields.thread.clone());
-        offer::tell(state, entry, by, &made, message, thread);
+        offer::notify(state, entry, by, &made, message, thread);
     }
     put(state, Arc::new(made));
 }
@@ -405,11 +416,11 @@ fn follow_in_loops(
 }
 
 /// Creates the message that tells an agent the assignment is offered again.
-fn tell_again(state: &mut State, entry: &Stamped, own: &Record, message: RecordId) {
+fn notify_again(state: &mut State, entry: &Stamped, own: &Record, message: RecordId) {
     let Actor::Principal(by) = &entry.draft.actor else { return };
     let before = own.fields.message_id.and_then(|id| state.memory.record(id));
     let thread = before.and_then(|before| before.fields.thread.clone());
-    offer::tell(state, entry, by, own, message, thread);
+    offer::notify(state, entry, by, own, message, thread);
 }
 
 /// A unique nonce, derived from the entry that offers the work.

@@ -117,9 +117,9 @@ fn updatable(kind: Kind) -> Vec<&'static str> {
 /// from those it was written for.
 fn may_show(who: &Principal, own: &Record, asked: &Update) -> Result<(), Refusal> {
     let cleared = asked.clear.iter().any(|name| name.as_str() == "visibility");
-    let told = asked.fields.visibility.or(cleared.then_some(Visibility::Shared));
+    let wanted = asked.fields.visibility.or(cleared.then_some(Visibility::Shared));
     let is_new =
-        told.is_some_and(|told| told != own.fields.visibility.unwrap_or(Visibility::Shared));
+        wanted.is_some_and(|wanted| wanted != own.fields.visibility.unwrap_or(Visibility::Shared));
     let may = own.author == *who || !matches!(who, Principal::Agent(_));
     if may || !is_new {
         return Ok(());

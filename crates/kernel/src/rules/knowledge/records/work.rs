@@ -153,7 +153,7 @@ fn pass_on(
         Ok(body) => {
             let moved = Effect::new(Action::Moved, plan).to(to);
             match record(tx, caller, Event::MemoryMoved(Box::new(body)))? {
-                MemoryReply::Moved(told) => Ok([vec![moved], told.side_effects].concat()),
+                MemoryReply::Moved(done) => Ok([vec![moved], done.side_effects].concat()),
                 _ => Err(ApplyError::Mismatch("the answer to a step").into()),
             }
         }

@@ -54,11 +54,11 @@ pub(crate) fn on_emitted(
     signal: &SignalId,
     reason: Option<&Text<1000>>,
 ) -> Result<(), ApplyError> {
-    let policy = tx.state().highway_in_force().escalation;
+    let policy = tx.state().approvals_in_force().escalation;
     if !policy.enabled {
         return Ok(());
     }
-    let by = tx.state().highway_by.clone();
+    let by = tx.state().approvals_by.clone();
     make_room(tx, workspace)?;
     let event = Event::EscalationReceived(Received {
         chosen_by: by.filter(|_| policy.fallback.passes_people()),

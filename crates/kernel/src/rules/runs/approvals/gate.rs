@@ -79,7 +79,7 @@ pub(crate) fn pass(
     stop: Stop,
 ) -> Result<Way, DecisionError> {
     let state = tx.state();
-    if tx.is_released() || !(state.highway.gate(stop.kind).is_some() || demanded(state, &stop)) {
+    if tx.is_released() || !(state.approvals.gate(stop.kind).is_some() || demanded(state, &stop)) {
         return Ok(Way::Free);
     }
     if let Principal::User(user) = &caller.principal
@@ -191,7 +191,7 @@ pub(crate) fn decide_ask(
 /// Refuses commands that would bypass a gate by other means.
 pub(crate) fn not_around(state: &State, caller: &Caller, kind: GateType) -> Result<(), Refusal> {
     let person = matches!(caller.principal, Principal::User(_));
-    if person || state.highway.gate(kind).is_none() {
+    if person || state.approvals.gate(kind).is_none() {
         return Ok(());
     }
     let message = format!("each {kind} needs a person's approval; this would bypass it");
@@ -227,9 +227,9 @@ pub(crate) fn trigger(
     asks_again: Option<GateId>,
 ) -> Result<GateId, DecisionError> {
     let state = tx.state();
-    let highway = state.highway_in_force();
-    let policy = highway.gate(stop.kind).unwrap_or(highway.gate_defaults);
-    let chosen_by = state.highway_by.clone().filter(|_| policy.fallback.passes_people());
+    let settings = state.approvals_in_force();
+    let policy = settings.gate(stop.kind).unwrap_or(settings.gate_defaults);
+    let chosen_by = state.approvals_by.clone().filter(|_| policy.fallback.passes_people());
     if state.gates.len() >= GATES_MAX {
         let message = format!("there are already {GATES_MAX} open gates");
         return Err(Refusal::denied(Rule::Limits, message).into());
@@ -259,7 +259,7 @@ pub(crate) fn trigger(
 
 /// Opens a gate for a new task, if plans need approval.
 pub(crate) fn on_planned(tx: &mut Transaction<'_>, id: &TaskId) -> Result<(), DecisionError> {
-    if tx.state().highway.gate(GateType::TaskApproval).is_none() {
+    if tx.state().approvals.gate(GateType::TaskApproval).is_none() {
         return Ok(());
     }
     let (kind, task) = (GateType::TaskApproval, Some(id.clone()));
@@ -273,7 +273,7 @@ pub(crate) fn on_sent(
     id: &EnvelopeId,
     to: &WorkspaceId,
 ) -> Result<(), DecisionError> {
-    if tx.state().highway.gate(GateType::EnvelopeDelivery).is_none() {
+    if tx.state().approvals.gate(GateType::EnvelopeDelivery).is_none() {
         return Ok(());
     }
     let (kind, workspace) = (GateType::EnvelopeDelivery, Some(to.clone()));

@@ -43,7 +43,7 @@ pub(crate) fn person(state: &State, caller: &Caller, to: &WorkspaceId) -> Result
     coordinator::root(state)?;
     workspace::get(state, to)?;
     capability::may(state, user, Permission::Inject, Some(to))?;
-    if !state.highway.injection {
+    if !state.approvals.injection {
         let message = "the highway of this run does not allow injected messages";
         return Err(Refusal::denied(Rule::InjectionOn, message));
     }

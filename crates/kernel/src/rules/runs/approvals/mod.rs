@@ -37,25 +37,26 @@ pub(crate) fn decide_configure(
     wish: &Wish,
 ) -> Result<Reply, DecisionError> {
     let root = coordinator::root(tx.state())?.clone();
-    let highway = tx.state().highway_in_force().with(wish);
+    let settings = tx.state().approvals_in_force().with(wish);
     if wish.names_policies() {
-        may_choose(tx.state(), &caller.principal, &highway)?;
+        may_choose(tx.state(), &caller.principal, &settings)?;
     }
     may_configure(tx.state(), caller)?;
-    configured(tx, &root, highway, caller.principal.clone().into())?;
+    configured(tx, &root, settings, caller.principal.clone().into())?;
     for draft in unasked(tx.state()) {
         gate::on_planned(tx, &draft)?;
     }
-    Ok(Reply::Highway(Box::new(view::HighwayView::of(tx.state()))))
+    Ok(Reply::Approvals(Box::new(view::ApprovalsView::of(tx.state()))))
 }
 
 fn configured(
     tx: &mut Transaction<'_>,
     root: &WorkspaceId,
-    highway: Highway,
+    settings: ApprovalSettings,
     actor: Actor,
 ) -> Result<(), ApplyError> {
-    let event = Event::HighwayConfigured(Configured { highway, workspace_id: root.clone() });
+    let event =
+        Event::HighwayConfigured(Configured { highway: settings, workspace_id: root.clone() });
     tx.note(Some(root), actor, event)
 }
 
@@ -63,11 +64,11 @@ fn configured(
 /// default.
 pub(crate) fn on_first_person(tx: &mut Transaction<'_>) -> Result<(), DecisionError> {
     let Some(root) = tx.state().root.clone() else { return Ok(()) };
-    let highway = Highway::clone(&tx.state().highway).asking_people();
-    if highway == *tx.state().highway {
+    let settings = ApprovalSettings::clone(&tx.state().approvals).asking_people();
+    if settings == *tx.state().approvals {
         return Ok(());
     }
-    configured(tx, &root, highway, Actor::Protocol)?;
+    configured(tx, &root, settings, Actor::Protocol)?;
     // However many drafts there are, nobody is kept from signing up.
     let free = gate::GATES_MAX.saturating_sub(tx.state().gates.len());
     for draft in unasked(tx.state()).iter().take(free) {
@@ -96,13 +97,13 @@ fn unasked(state: &State) -> Vec<TaskId> {
 pub(crate) fn may_choose(
     state: &State,
     principal: &Principal,
-    highway: &Highway,
+    settings: &ApprovalSettings,
 ) -> Result<(), Refusal> {
     let is_person = matches!(principal, Principal::User(_));
-    if is_person || state.users.is_empty() || !highway.is_looser_than_default() {
+    if is_person || state.users.is_empty() || !settings.is_looser_than_default() {
         return Ok(());
     }
-    let how = if highway.passes_people() {
+    let how = if settings.passes_people() {
         "let unanswered requests pass people"
     } else {
         "ask people less than by default"
@@ -135,24 +136,24 @@ pub(crate) fn apply_configured(
     if state.root.as_ref() != Some(&configured.workspace_id) {
         return Err(ApplyError::Mismatch("the root of the run"));
     }
-    let is_persons = matches!(state.highway_by, Some(Principal::User(_)));
-    if !is_persons || !configured.highway.has_policies_of(&state.highway) {
-        state.highway_by = match &entry.draft.actor {
+    let is_persons = matches!(state.approvals_by, Some(Principal::User(_)));
+    if !is_persons || !configured.highway.has_policies_of(&state.approvals) {
+        state.approvals_by = match &entry.draft.actor {
             Actor::Principal(principal) => Some(principal.clone()),
             Actor::Protocol => None,
         };
     }
-    state.highway = Arc::new(configured.highway.clone());
+    state.approvals = Arc::new(configured.highway.clone());
     Ok(())
 }
 
 impl State {
     /// The approval settings that apply. If there are users, a fallback passes people only if one of
     /// them chose it; a run of an earlier build, or one that began without users, may have others.
-    pub(crate) fn highway_in_force(&self) -> Highway {
-        let highway = Highway::clone(&self.highway);
-        let is_persons = matches!(self.highway_by, Some(Principal::User(_)));
-        if is_persons || self.users.is_empty() { highway } else { highway.passing_nobody() }
+    pub(crate) fn approvals_in_force(&self) -> ApprovalSettings {
+        let settings = ApprovalSettings::clone(&self.approvals);
+        let is_persons = matches!(self.approvals_by, Some(Principal::User(_)));
+        if is_persons || self.users.is_empty() { settings } else { settings.passing_nobody() }
     }
 }
 

@@ -27,7 +27,7 @@ use crate::rules::identity::capability;
 use crate::rules::runs::approvals::{gate, request};
 use crate::rules::runs::envelope::deliver;
 use crate::rules::runs::integration::{conflict, salvage};
-use crate::rules::runs::signal::Saying;
+use crate::rules::runs::signal::SignalContent;
 use crate::rules::runs::task::{follow, orders};
 use crate::rules::runs::workspace::change;
 use crate::rules::runs::workspace::change::Change;
@@ -318,8 +318,8 @@ fn send_back(tx: &mut Transaction<'_>, gate: &Gate, why: &str) -> Result<(), App
     };
     tx.note(Some(&sent.from), Actor::Protocol, Event::EnvelopeRejected(rejected))?;
     let reason = Some(words(why));
-    let notice = Saying { signal: SignalType::Failed, reason, about: Some((&id).into()) };
-    signal::tell_sender(tx, &sent.to, &sent.from, notice)?;
+    let notice = SignalContent { signal: SignalType::Failed, reason, about: Some((&id).into()) };
+    signal::signal_sender(tx, &sent.to, &sent.from, notice)?;
     // Mail held up behind it is delivered.
     deliver::move_on(tx, &sent.to)
 }

@@ -123,16 +123,16 @@ impl EscalationView {
     }
 }
 
-impl HighwayView {
+impl ApprovalsView {
     pub(crate) fn of(state: &State) -> Self {
-        let highway = state.highway_in_force();
-        let chosen_by = state.highway_by.clone().filter(|_| highway.passes_people());
+        let settings = state.approvals_in_force();
+        let chosen_by = state.approvals_by.clone().filter(|_| settings.passes_people());
         let effective = GateType::ALL.into_iter().filter_map(|kind| {
-            let policy = highway.gate(kind)?;
+            let policy = settings.gate(kind)?;
             let timeout = policy.timeout_s.map(Timeout::span);
             Some(EffectiveGate { kind, timeout, fallback: policy.fallback })
         });
         let effective = effective.collect();
-        HighwayView { preset: highway.name(), chosen_by, effective, highway }
+        ApprovalsView { preset: settings.name(), chosen_by, effective, highway: settings }
     }
 }

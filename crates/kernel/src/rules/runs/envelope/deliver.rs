@@ -12,7 +12,7 @@ use crate::model::runs::signal::SignalType;
 use crate::model::runs::workspace::Trigger;
 use crate::protocol::event::{Event, Stamped};
 use crate::registry::apply_error::ApplyError;
-use crate::rules::runs::signal::Saying;
+use crate::rules::runs::signal::SignalContent;
 use crate::rules::runs::workspace::change;
 use crate::rules::runs::workspace::change::Change;
 use crate::rules::runs::{envelope, right, signal, workspace};
@@ -99,7 +99,7 @@ fn is_as_sent(
     tx.note(None, Actor::Protocol, violation)?;
     // If the copy held here was altered, its sender field cannot be trusted either.
     if tx.check_parcel(&sent)?.is_ok() {
-        tell(tx, id, envelope, "integrity_violation")?;
+        notify_sender(tx, id, envelope, "integrity_violation")?;
     }
     Ok(false)
 }
@@ -133,8 +133,8 @@ fn acknowledge(
     id: &EnvelopeId,
     envelope: &Envelope,
 ) -> Result<(), ApplyError> {
-    let receipt = Saying::plain(SignalType::Acknowledged, id.into());
-    signal::tell_sender(tx, &envelope.to, &envelope.from, receipt)
+    let receipt = SignalContent::plain(SignalType::Acknowledged, id.into());
+    signal::signal_sender(tx, &envelope.to, &envelope.from, receipt)
 }
 
 /// Records an attempt without acknowledgement, and gives up after the last.
@@ -160,7 +160,7 @@ fn unanswered(
     });
     tx.note(Some(&envelope.from), Actor::Protocol, event)?;
     if last {
-        tell(tx, id, envelope, UndeliverableReason::DeliveryExhausted.as_str())
+        notify_sender(tx, id, envelope, UndeliverableReason::DeliveryExhausted.as_str())
     } else {
         Ok(())
     }
@@ -179,19 +179,19 @@ fn give_up(
         to: envelope.to.clone(),
     });
     tx.note(Some(&envelope.from), Actor::Protocol, event)?;
-    tell(tx, id, envelope, reason.as_str())
+    notify_sender(tx, id, envelope, reason.as_str())
 }
 
 /// Tells the sender why delivery was given up. The signal fails no workspace.
-fn tell(
+fn notify_sender(
     tx: &mut Transaction<'_>,
     id: &EnvelopeId,
     envelope: &Envelope,
     reason: &str,
 ) -> Result<(), ApplyError> {
     let reason = Some(Text::lossy(reason));
-    let notice = Saying { signal: SignalType::Failed, reason, about: Some(id.into()) };
-    signal::tell_sender(tx, &envelope.to, &envelope.from, notice)
+    let notice = SignalContent { signal: SignalType::Failed, reason, about: Some(id.into()) };
+    signal::signal_sender(tx, &envelope.to, &envelope.from, notice)
 }
 
 /// Retries an envelope whose retry time has come.
@@ -202,7 +202,7 @@ pub(crate) fn on_deadline(tx: &mut Transaction<'_>, id: &EnvelopeId) -> Result<(
     if envelope.status == Status::Delivered && receiver.status.is_terminal() {
         // It was in the inbox when the receiver ended, so there is nothing left to retry.
         postpone(tx, id, &envelope, Missing::Answer)?;
-        return tell(tx, id, &envelope, UndeliverableReason::TargetTerminal.as_str());
+        return notify_sender(tx, id, &envelope, UndeliverableReason::TargetTerminal.as_str());
     }
     if envelope.status == Status::Delivered {
         return attempt(tx, id, &envelope).map(|_| ());
@@ -350,9 +350,9 @@ pub(crate) fn apply_attempted(state: &mut State, attempted: &Attempted) -> Resul
 
 /// Marks an envelope as acknowledged, if this signal is the receipt from its receiver to its
 /// sender. Other signals about the envelope do not count.
-pub(crate) fn note_acknowledged(state: &mut State, id: &EnvelopeId, said: &signal::Emitted) {
+pub(crate) fn note_acknowledged(state: &mut State, id: &EnvelopeId, emitted: &signal::Emitted) {
     let Some(known) = state.envelopes.get_mut(id) else { return };
-    let receipt = (&said.from, said.to.as_ref()) == (&known.to, Some(&known.from));
+    let receipt = (&emitted.from, emitted.to.as_ref()) == (&known.to, Some(&known.from));
     if receipt && known.status == Status::Delivered {
         let envelope = Arc::make_mut(known);
         envelope.status = Status::Acknowledged;

@@ -292,8 +292,8 @@ pub(crate) fn apply_resolved(state: &mut State, resolved: &Resolved) -> Result<(
         open.merge.clone_from(&resolved.merge);
     }
     // Each resolution adds to the files given before.
-    if let Some(said) = &resolved.merged {
-        open.merged.get_or_insert_default().extend(said.iter().cloned());
+    if let Some(merged) = &resolved.merged {
+        open.merged.get_or_insert_default().extend(merged.iter().cloned());
     }
     Ok(())
 }

@@ -30,7 +30,7 @@ use crate::registry::apply_error::ApplyError;
 use crate::registry::rule::Rule;
 use crate::rules::runs::approvals::gate;
 use crate::rules::runs::approvals::gate::{Stop, Way};
-use crate::rules::runs::signal::Saying;
+use crate::rules::runs::signal::SignalContent;
 use crate::rules::runs::task::follow;
 use crate::rules::runs::workspace::change;
 use crate::rules::runs::workspace::change::Change;
@@ -82,8 +82,8 @@ pub(crate) fn decide_decide(
     let merging = tx.state().integrations.contains_key(id);
     if workspace.status != Status::Integrating || workspace.parent.is_none() || merging {
         let message = format!("workspace {id} is {}, not integrating", workspace.status);
-        let ways = edges::ways_from(workspace.status);
-        return Err(Refusal::denied(Rule::StateAllows, message).allowing(ways).into());
+        let allowed = edges::transitions_from(workspace.status);
+        return Err(Refusal::denied(Rule::StateAllows, message).allowing(allowed).into());
     }
     let trigger = match decide.decision {
         Decision::Accept => return accept(tx, caller, decide, initiator),
@@ -148,7 +148,7 @@ fn accept(
     let actor = tx.actor(caller);
     tx.note(Some(&target), actor, event)?;
     way.note(tx)?;
-    signal::tell_parent(tx, &target, Saying::plain(SignalType::Integrate, id.into()))?;
+    signal::signal_parent(tx, &target, SignalContent::plain(SignalType::Integrate, id.into()))?;
     let mut conflicts = match strategy {
         // Git has compared both sides.
         _ if decide.merge.is_some() => Vec::new(),

@@ -25,7 +25,7 @@ use crate::registry::rule::Rule;
 use crate::rules::runs::approvals::gate;
 use crate::rules::runs::approvals::gate::{Stop, Way};
 use crate::rules::runs::integration::{busy, conflict, finish, integrator, reply};
-use crate::rules::runs::signal::Saying;
+use crate::rules::runs::signal::SignalContent;
 use crate::rules::runs::workspace::{authority, branch};
 use crate::rules::runs::{signal, workspace};
 use crate::values::id::{CheckpointId, WorkspaceId};
@@ -92,7 +92,7 @@ pub(crate) fn decide_salvage(
     let actor = tx.actor(caller);
     tx.note(Some(&target), actor, event)?;
     way.note(tx)?;
-    signal::tell_parent(tx, &target, Saying::plain(SignalType::Integrate, id.into()))?;
+    signal::signal_parent(tx, &target, SignalContent::plain(SignalType::Integrate, id.into()))?;
     let mut conflicts = if salvage.merge.is_some() {
         Vec::new()
     } else {

@@ -9,7 +9,7 @@ use crate::machine::state::State as Whole;
 use crate::machine::state::records::caused_by;
 use crate::machine::transaction::{DecisionError, Transaction};
 use crate::model::knowledge::records::field::{Few, Fields};
-use crate::model::knowledge::records::record::{Provenance, Record, Tags};
+use crate::model::knowledge::records::record::Record;
 use crate::model::knowledge::records::task::TaskPart;
 use crate::model::runs::task::terms::{ATTEMPTS_MAX, Terms};
 use crate::model::runs::task::{Estimate, Graph, State};
@@ -295,24 +295,9 @@ pub(crate) fn apply_created(
         Actor::Principal(who) => who.clone(),
         Actor::Protocol => graph.author.clone(),
     };
-    let mut record = Record {
-        id: record_id,
-        status: State::Draft.stored(),
-        text: Text::lossy(created.name.as_str()),
-        tags: Tags::default(),
-        provenance: Provenance::of(&author),
-        author: author.clone(),
-        updated_by: author,
-        created_at: entry.at,
-        updated_at: entry.at,
-        created_seq: state.seq,
-        updated_seq: state.seq,
-        version: 1,
-        session: None,
-        door: entry.door,
-        last_door: entry.door,
-        fields,
-    };
+    let text = Text::lossy(created.name.as_str());
+    let made = state.new_record(entry, record_id, author.clone(), text);
+    let mut record = Record { updated_by: author, last_door: entry.door, fields, ..made };
     record.enter(State::Draft.stored(), entry.at);
     state.put_record(Arc::new(record));
     Ok(())

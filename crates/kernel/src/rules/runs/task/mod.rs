@@ -12,6 +12,7 @@ pub mod view;
 use crate::machine::state::State as Whole;
 use crate::protocol::refusal::Refusal;
 use crate::registry::rule::Rule;
+use crate::rules::leasing::handover;
 use crate::values::id::TaskId;
 
 pub use crate::model::runs::task::*;
@@ -35,7 +36,9 @@ pub(crate) fn bindable(state: &Whole, id: &TaskId) -> Result<Task, Refusal> {
     let id = &task.id;
     if !task.is_free() {
         let message = format!("task {id} is {}; only a pending one can be assigned", task.status);
-        return Err(Refusal::denied(Rule::TaskStep, message).allowing(ways_from(task.status)));
+        return Err(
+            Refusal::denied(Rule::TaskStep, message).allowing(transitions_from(task.status))
+        );
     }
     let unmet: Vec<String> = unmet(state, &task).map(ToString::to_string).collect();
     if !unmet.is_empty() {
@@ -54,9 +57,7 @@ pub(crate) fn not_taken(state: &Whole, task: &Task) -> Result<(), Refusal> {
     let Some(work) = at_work.next().and_then(|id| state.memory.records.get(&id)) else {
         return Ok(());
     };
-    let whose = work.agent().map(ToString::to_string).unwrap_or_default();
-    let message = format!("{} is assigned to {whose} ({})", record.id, work.id);
-    Err(Refusal::denied(Rule::PlanTaken, message))
+    Err(handover::assigned(record.id, work))
 }
 
 /// Whether the current run may take a task: it was planned in it, or outside any run.
@@ -78,6 +79,6 @@ pub(crate) fn of_this_run(state: &Whole, task: &Task) -> Result<(), Refusal> {
 }
 
 /// The transitions out of a state, for people to read.
-pub(crate) fn ways_from(from: Status) -> impl Iterator<Item = String> {
+pub(crate) fn transitions_from(from: Status) -> impl Iterator<Item = String> {
     STEPS.iter().filter(move |(own, _)| *own == from).map(|(from, to)| format!("{from} -> {to}"))
 }

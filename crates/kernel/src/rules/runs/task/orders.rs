@@ -56,7 +56,7 @@ fn sources(
     if matches!(caller.principal, Principal::User(_)) {
         return Ok(vec![ApprovalSource::Human; tasks.len()]);
     }
-    let gated = state.highway.gate(GateType::TaskApproval).is_some();
+    let gated = state.approvals.gate(GateType::TaskApproval).is_some();
     let source = |id: &TaskId| {
         let subject = id.into();
         let closed = closed_by_fallback(state, GateType::TaskApproval, &subject);
@@ -114,8 +114,8 @@ fn drafts(tx: &Transaction<'_>, approve: &Approve) -> Result<Vec<TaskId>, Refusa
         let id = &task.id;
         if task.status != Status::Draft {
             let message = format!("task {id} is {}; only a draft is approved", task.status);
-            let ways = task::ways_from(task.status);
-            return Err(Refusal::denied(Rule::TaskStep, message).allowing(ways));
+            let allowed = task::transitions_from(task.status);
+            return Err(Refusal::denied(Rule::TaskStep, message).allowing(allowed));
         }
         if !tasks.contains(id) {
             tasks.push(id.clone());
@@ -156,8 +156,8 @@ pub(crate) fn decide_retry(
     task::of_this_run(tx.state(), &task)?;
     if task.status != Status::Failed {
         let message = format!("task {} is {}, not failed", task.id, task.status);
-        let ways = task::ways_from(task.status);
-        return Err(Refusal::denied(Rule::TaskStep, message).allowing(ways).into());
+        let allowed = task::transitions_from(task.status);
+        return Err(Refusal::denied(Rule::TaskStep, message).allowing(allowed).into());
     }
     let actor = caller.principal.clone().into();
     follow::step(tx, &task.id, Status::Pending, None, actor)?;

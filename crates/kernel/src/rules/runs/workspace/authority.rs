@@ -88,10 +88,7 @@ pub(crate) fn check(
         (of != &own && of != caller) || (elsewhere && held_in != wanted.id)
     };
     let taken = collisions_where(state, state.clock(), surfaces.as_slice(), &is_other);
-    if let Some(first) = taken.first() {
-        let message = lease::collision_message(first, taken.len());
-        return Err(Refusal::collision(message, Details::Collisions(taken)));
-    }
+    handover::held_by_others(state, taken)?;
     handover::gives_way(state, caller, wanted.agent, &surfaces, None)
 }
 

@@ -39,7 +39,7 @@ pub(crate) fn decide_modify(
     if !workspace.status.is_open() {
         let message = format!("workspace {id} is {}; its budget cannot change", workspace.status);
         let refusal = Refusal::denied(Rule::BudgetGrows, message);
-        return Err(refusal.allowing(edges::ways_from(workspace.status)).into());
+        return Err(refusal.allowing(edges::transitions_from(workspace.status)).into());
     }
     if modify.limits.is_empty() {
         return Err(Refusal::denied(Rule::Usage, "there is no new limit").into());

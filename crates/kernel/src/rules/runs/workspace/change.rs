@@ -14,7 +14,7 @@ use crate::model::runs::workspace::reparent::ReparentReason;
 use crate::model::runs::workspace::{Initiator, Status, Trigger, Workspace, edges};
 use crate::protocol::event::{Event, Stamped};
 use crate::registry::apply_error::ApplyError;
-use crate::rules::runs::signal::Saying;
+use crate::rules::runs::signal::SignalContent;
 use crate::rules::runs::task::follow;
 use crate::rules::runs::workspace::{authority, migrate, reparent, terminate};
 use crate::rules::runs::{envelope, signal};
@@ -108,12 +108,12 @@ pub(crate) fn fail(
 ) -> Result<(), ApplyError> {
     let root = tx.state().root.as_ref() == Some(id);
     let trigger = change.trigger;
-    let (tells, said) = (tells_parent(trigger), change.reason.clone());
+    let (signals, given) = (signals_parent(trigger), change.reason.clone());
     end_badly(tx, id, change)?;
-    if tells {
-        let reason = Some(failure_reason(trigger, said.as_ref()));
-        let saying = Saying { signal: SignalType::Failed, reason, about: None };
-        signal::tell_parent(tx, id, saying)?;
+    if signals {
+        let reason = Some(failure_reason(trigger, given.as_ref()));
+        let saying = SignalContent { signal: SignalType::Failed, reason, about: None };
+        signal::signal_parent(tx, id, saying)?;
     }
     // A stack instead of recursion: trees may be deep.
     let mut below = live_children(tx.state(), id);
@@ -152,13 +152,13 @@ pub(crate) fn shut_down(tx: &mut Transaction<'_>, root: &WorkspaceId) -> Result<
 
 /// Whether the runtime signals a failure to the parent. The agent's own `failed` was already a
 /// signal, and a cascade or a shutdown is known above.
-fn tells_parent(trigger: Trigger) -> bool {
+fn signals_parent(trigger: Trigger) -> bool {
     !matches!(trigger, Trigger::Failed | Trigger::ParentFailed | Trigger::SystemShutdown)
 }
 
 /// The reason of a failure, as sent to the parent.
-fn failure_reason(trigger: Trigger, said: Option<&Text<1000>>) -> Text<1000> {
-    match said {
+fn failure_reason(trigger: Trigger, given: Option<&Text<1000>>) -> Text<1000> {
+    match given {
         Some(dimension) if trigger == Trigger::BudgetExceeded => {
             Text::lossy(&format!("{}: {dimension}", trigger.as_str()))
         }

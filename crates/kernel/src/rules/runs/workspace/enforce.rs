@@ -131,9 +131,9 @@ pub(crate) fn apply_warning(
     let known = state.workspaces.get_mut(&warning.workspace_id);
     let known = known.ok_or(ApplyError::Unknown("the workspace"))?;
     let dimension = warning.budget_dimension;
-    let tells = known.budget.get(&dimension) == Some(&warning.limit)
+    let is_sound = known.budget.get(&dimension) == Some(&warning.limit)
         && known.warn_at.get() == warning.threshold_percent;
-    if !tells || !known.is_to_be_warned(dimension, at) {
+    if !is_sound || !known.is_to_be_warned(dimension, at) {
         return Err(ApplyError::Mismatch("the budget"));
     }
     Arc::make_mut(known).warned.push(dimension);
@@ -148,8 +148,8 @@ pub(crate) fn apply_exceeded(
     let known = state.workspaces.get_mut(&exceeded.workspace_id);
     let known = known.ok_or(ApplyError::Unknown("the workspace"))?;
     let dimension = exceeded.budget_dimension;
-    let tells = known.budget.get(&dimension) == Some(&exceeded.limit);
-    if !tells || !known.is_used_up(dimension, at) {
+    let is_sound = known.budget.get(&dimension) == Some(&exceeded.limit);
+    if !is_sound || !known.is_used_up(dimension, at) {
         return Err(ApplyError::Mismatch("the budget"));
     }
     Arc::make_mut(known).exceeded = Some(dimension);

@@ -49,12 +49,12 @@ pub(crate) fn apply_warning(
     let interval = known.charter.liveness.map(Timeout::span);
     let passed = at.since(known.pulse.last).micros();
     let silence = warning.interval.micros().saturating_mul(warning.silent_intervals);
-    let tells = interval == Some(warning.interval)
+    let is_sound = interval == Some(warning.interval)
         && known.status == Status::Active
         && known.pulse.last == warning.last_activity_timestamp
         && warning.silent_intervals > known.pulse.silent
         && silence <= passed;
-    if !tells {
+    if !is_sound {
         return Err(ApplyError::Mismatch("how long nothing happened"));
     }
     Arc::make_mut(known).pulse.silent = warning.silent_intervals;

@@ -27,8 +27,8 @@ pub(crate) fn decide_write(
     let workspace = workspace::get(tx.state(), &id)?;
     if workspace.status != Status::Active || workspace.parent.is_none() {
         let message = format!("workspace {id} is {}; writing needs active", workspace.status);
-        let ways = edges::ways_from(workspace.status);
-        return Err(Refusal::denied(Rule::StateAllows, message).allowing(ways).into());
+        let allowed = edges::transitions_from(workspace.status);
+        return Err(Refusal::denied(Rule::StateAllows, message).allowing(allowed).into());
     }
     if !sight::may_change(workspace, &write.path) {
         let message = format!("workspace {id} may not change {}", write.path);

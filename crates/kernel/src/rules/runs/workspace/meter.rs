@@ -136,6 +136,7 @@ fn count_event(workspace: &mut Workspace, event: &Event, at: Timestamp) {
             let kept = meter.context.saturating_sub(before.unwrap_or_default());
             meter.context = kept.saturating_add(body.bytes.get());
         }
+        // Any other entry brings no content along and reports no use.
         _ => {}
     }
 }

@@ -29,8 +29,8 @@ pub(crate) fn decide_set(
     }
     if !is_changeable(workspace.status) || workspace.parent.is_none() {
         let message = format!("workspace {id} is {}; its priority cannot change", workspace.status);
-        let ways = edges::ways_from(workspace.status);
-        return Err(Refusal::denied(Rule::PriorityChange, message).allowing(ways).into());
+        let allowed = edges::transitions_from(workspace.status);
+        return Err(Refusal::denied(Rule::PriorityChange, message).allowing(allowed).into());
     }
     change(tx, id, set.priority, caller.principal.clone().into())?;
     tx.workspace_reply(id)

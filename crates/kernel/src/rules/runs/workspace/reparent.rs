@@ -14,7 +14,7 @@ use crate::protocol::refusal::Refusal;
 use crate::protocol::reply::Reply;
 use crate::registry::apply_error::ApplyError;
 use crate::registry::rule::Rule;
-use crate::rules::runs::signal::Saying;
+use crate::rules::runs::signal::SignalContent;
 use crate::rules::runs::workspace::{abort, change, draw, sight};
 use crate::rules::runs::{signal, workspace};
 use crate::values::id::WorkspaceId;
@@ -43,8 +43,8 @@ pub(crate) fn to_the_root(
     // The workspace and its new parent need rights to send to each other.
     crate::rules::runs::right::grant_between(tx, &root, child)?;
     let reason = Some(Text::lossy(reason.as_str()));
-    let saying = Saying { signal: SignalType::Started, reason, about: Some((&old).into()) };
-    signal::tell_parent(tx, child, saying)
+    let saying = SignalContent { signal: SignalType::Started, reason, about: Some((&old).into()) };
+    signal::signal_parent(tx, child, saying)
 }
 
 pub(crate) fn decide_reparent(

@@ -8,7 +8,7 @@ use crate::protocol::event::Event;
 use crate::protocol::refusal::Refusal;
 use crate::protocol::reply::Reply;
 use crate::registry::rule::Rule;
-use crate::rules::runs::signal::Saying;
+use crate::rules::runs::signal::SignalContent;
 use crate::rules::runs::workspace::change::Change;
 use crate::rules::runs::workspace::{abort, authority, change};
 use crate::rules::runs::{signal, workspace};
@@ -33,7 +33,7 @@ pub(crate) fn at_work(
         status => {
             let message = format!("workspace {id} is {status}; {order} needs active or blocked");
             let refusal = Refusal::denied(Rule::StateAllows, message);
-            Err(refusal.allowing(edges::ways_from(status)))
+            Err(refusal.allowing(edges::transitions_from(status)))
         }
     }
 }
@@ -71,7 +71,7 @@ pub(crate) fn from_the_root(
     about: &WorkspaceId,
 ) -> Result<(), DecisionError> {
     let root = coordinator::root(tx.state())?.clone();
-    signal::emit_to(tx, &root, None, Saying::plain(signal, about.into()), Actor::Protocol)?;
+    signal::emit_to(tx, &root, None, SignalContent::plain(signal, about.into()), Actor::Protocol)?;
     Ok(())
 }
 
@@ -85,8 +85,8 @@ pub(crate) fn decide_resume(
     let workspace = workspace::get(tx.state(), id)?;
     let Some(back) = workspace.interrupted.filter(|_| workspace.status == Status::Suspended) else {
         let message = format!("workspace {id} is {}, not suspended", workspace.status);
-        let ways = edges::ways_from(workspace.status);
-        return Err(Refusal::denied(Rule::StateAllows, message).allowing(ways).into());
+        let allowed = edges::transitions_from(workspace.status);
+        return Err(Refusal::denied(Rule::StateAllows, message).allowing(allowed).into());
     };
     let duration = tx.now().since(workspace.since);
     let actor = caller.principal.clone().into();

@@ -76,7 +76,7 @@ impl<'r> Stand<'r> {
         self.place(self.phase).is_some()
     }
 
-    pub(crate) fn ways(self) -> &'static [&'static str] {
+    pub(crate) fn successors(self) -> &'static [&'static str] {
         phases(self.kind)[self.place(self.phase).unwrap_or_default()].1
     }
 
@@ -86,7 +86,7 @@ impl<'r> Stand<'r> {
 
     /// The transition back to an earlier phase, which starts another round, if there is one.
     pub(crate) fn back(self) -> Option<Next> {
-        self.ways().iter().map(|way| self.step(way)).find(|step| step.again)
+        self.successors().iter().map(|next| self.step(next)).find(|step| step.again)
     }
 }
 
@@ -97,8 +97,10 @@ mod tests {
     #[test]
     fn phases_lead_on_and_back_and_end() {
         for kind in LoopKind::ALL {
-            for (_, ways) in phases(*kind) {
-                assert!(ways.iter().all(|way| phases(*kind).iter().any(|(own, _)| own == way)));
+            for (_, successors) in phases(*kind) {
+                assert!(
+                    successors.iter().all(|next| phases(*kind).iter().any(|(own, _)| own == next))
+                );
             }
         }
         let at = |phase| Stand { kind: LoopKind::Implementation, phase };

@@ -55,13 +55,13 @@ pub(crate) fn apply(state: &mut State, entry: &Stamped, body: &Looped) -> Result
         }
         Act::Ask { slot, text } => {
             let to = questions::asked_of(&own, slot.as_ref()).map_err(refused)?;
-            tell(state, entry, body, who, questions::message(&own, to, text, true))
+            notify(state, entry, body, who, questions::message(&own, to, text, true))
         }
         Act::Answer { text, .. } => {
             let mut closed = body.effects.iter().filter(|own| own.action == Action::Moved);
             let question = closed.next().and_then(|own| state.memory.record(own.id));
             let to = question.and_then(|own| create::name_of(&own.author));
-            tell(state, entry, body, who, questions::message(&own, to, text, false))?;
+            notify(state, entry, body, who, questions::message(&own, to, text, false))?;
             apply_others(state, entry, &body.effects)
         }
     }
@@ -102,13 +102,13 @@ fn give(
     let mut own = fresh(state, entry, body, id, who, asked)?;
     own.fields.message_id = Some(message);
     create::begin(&mut own, who, Status::Offered, entry);
-    offer::tell(state, entry, who, &own, message, questions::thread(body.id));
+    offer::notify(state, entry, who, &own, message, questions::thread(body.id));
     put(state, Arc::new(own));
     Ok(())
 }
 
 /// Creates the message of a question or an answer.
-fn tell(
+fn notify(
     state: &mut State,
     entry: &Stamped,
     body: &Looped,
@@ -133,7 +133,7 @@ fn fresh(
     if state.memory.records.contains_key(&id) {
         return Err(ApplyError::Twice("a record"));
     }
-    let mut made = create::new(state, entry, id, who.clone(), asked.text);
+    let mut made = state.new_record(entry, id, who.clone(), asked.text);
     made.fields = asked.fields;
     create::fill_in(id.kind, &mut made.fields);
     made.session.clone_from(&body.session);

@@ -266,10 +266,10 @@ fn turn_of(
     state.memory.room_for(2)?;
     create::plan(state, who, &work(own, place, text))?;
     let made = Effect::new(Action::Created, state.memory.next(Kind::Assignment));
-    let told = Effect::new(Action::Created, state.memory.next(Kind::Message));
+    let message = Effect::new(Action::Created, state.memory.next(Kind::Message));
     Ok(Given::Anew(vec![
         made.to(Status::Offered).saying(&format!("for {agent}")),
-        told.to(Status::Open),
+        message.to(Status::Open),
     ]))
 }
 

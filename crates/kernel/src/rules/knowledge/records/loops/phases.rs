@@ -9,7 +9,7 @@ impl Stand<'_> {
     /// The transition to the next phase, or to the requested one. Phases move forward by default;
     /// going back must be requested and starts another round.
     pub(crate) fn next(self, asked: Option<&str>) -> Result<Next, Refusal> {
-        let mut steps = self.ways().iter().map(|way| self.step(way));
+        let mut steps = self.successors().iter().map(|next| self.step(next));
         let found = match asked {
             None => steps.find(|step| !step.again),
             Some(asked) => steps.find(|step| step.phase == asked),
@@ -20,8 +20,8 @@ impl Stand<'_> {
                 Some(asked) => format!("{now} does not lead to {asked}"),
                 None => format!("{now} is the last phase; close the loop"),
             };
-            let ways = self.ways().iter().map(|way| (*way).to_owned());
-            Refusal::denied(Rule::RecordStep, message).allowing(ways)
+            let successors = self.successors().iter().map(|next| (*next).to_owned());
+            Refusal::denied(Rule::RecordStep, message).allowing(successors)
         })
     }
 }
