@@ -60,24 +60,25 @@ impl Summary {
             _ => None,
         };
         let mut own = Counts::default();
-        match &draft.event {
-            Event::LeaseOpened(_) => own.granted = 1,
-            Event::ProcessStarted(_) => own.started = 1,
-            Event::CommandRefused(refused) => {
-                own.refused = 1;
-                self.collisions += u64::from(refused.kind == RefusalKind::Collision);
-            }
-            Event::ProcessEnded(ended) => {
-                let is_killed = |reason: &Text<1000>| reason.as_str().contains("signal 9");
-                self.killed += u64::from(ended.reason.as_ref().is_some_and(is_killed));
-            }
-            Event::IntegrationCompleted(_) => self.merges += 1,
-            Event::GateResolved(gate) if gate.action == GateEnd::Approve => {
-                self.approved_by.push(gate.actor.to_string());
-            }
-            _ => return,
+        if let Event::LeaseOpened(_) = &draft.event {
+            own.granted = 1;
+        } else if let Event::ProcessStarted(_) = &draft.event {
+            own.started = 1;
+        } else if let Event::CommandRefused(refused) = &draft.event {
+            own.refused = 1;
+            self.collisions += u64::from(refused.kind == RefusalKind::Collision);
+        } else if let Event::ProcessEnded(ended) = &draft.event {
+            let is_killed = |reason: &Text<1000>| reason.as_str().contains("signal 9");
+            self.killed += u64::from(ended.reason.as_ref().is_some_and(is_killed));
+        } else if let Event::IntegrationCompleted(_) = &draft.event {
+            self.merges += 1;
+        } else if let Event::GateResolved(gate) = &draft.event
+            && gate.action == GateEnd::Approve
+        {
+            self.approved_by.push(gate.actor.to_string());
         }
-        let Some(agent) = agent else { return };
+        let is_counted = own.granted + own.started + own.refused > 0;
+        let Some(agent) = agent.filter(|_| is_counted) else { return };
         let counts = self.agents.entry(agent).or_default();
         counts.started += own.started;
         counts.granted += own.granted;
