@@ -73,10 +73,11 @@ fn tortured(own: &Workshop, seed: u64) -> Finished {
                 if is_over.load(Ordering::Relaxed) {
                     return;
                 }
-                let program = ["althing", "althing", "agent.sh", "git"][dice.roll(4) as usize];
+                let program = ["althing", "althing", "agent.sh", "git"]
+                    [usize::try_from(dice.roll(4)).unwrap()];
                 let victims = processes(&folders, program);
                 if !victims.is_empty() {
-                    kill(victims[dice.roll(victims.len() as u64) as usize]);
+                    kill(victims[usize::try_from(dice.roll(victims.len() as u64)).unwrap()]);
                 }
             }
         });

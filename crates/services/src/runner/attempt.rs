@@ -43,6 +43,8 @@ pub(crate) struct Attempt {
     pub(crate) over: Option<(u32, Verdict)>,
     /// It does nothing before.
     pub(crate) waits_until: Option<Instant>,
+    /// How often its merge was held up by a lease of somebody else.
+    pub(crate) held_up: u32,
     /// Whether a person has to approve its merge.
     pub(crate) gate: Option<String>,
 }
@@ -219,6 +221,7 @@ impl Attempt {
             listening: None,
             over: None,
             waits_until: None,
+            held_up: 0,
             gate: None,
         })
     }

@@ -137,7 +137,10 @@ impl Supervisor<'_> {
                 self.tell(RunEvent::Gate { gate, task });
             }
             Landed::Held(reason) => {
-                attempt.waits_until = Some(Instant::now() + HELD_WAIT);
+                // Each time it is asked for in vain leaves an entry, so it is asked for less and less.
+                let wait = HELD_WAIT * 2_u32.saturating_pow(attempt.held_up.min(5));
+                attempt.held_up += 1;
+                attempt.waits_until = Some(Instant::now() + wait);
                 self.tell(RunEvent::Waiting { task, reason });
             }
             Landed::Later => attempt.waits_until = Some(Instant::now() + LATER_WAIT),

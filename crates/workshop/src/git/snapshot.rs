@@ -16,6 +16,7 @@ use crate::git::checkout::{Checkout, Operation};
 use crate::git::merge::markers;
 use crate::git::message::Message;
 use crate::git::object_id::ObjectId;
+use crate::git::occupants::is_abandoned;
 use crate::git::ref_name::RefName;
 use crate::git::refs::Swap;
 use crate::git::rescue::RescueError;
@@ -173,12 +174,23 @@ impl Checkout {
     /// stay as they are; returns whether it was so.
     pub fn adopt(&self, commit: &ObjectId) -> Result<bool, SnapshotError> {
         let lock = self.lock()?;
+        self.remove_abandoned_lock()?;
         let state = State::read(self, None)?;
         if !state.left.is_empty() || self.repository().tree_of(commit)? != state.tree {
             return Ok(false);
         }
         self.call(["reset", "--quiet", "--mixed", commit.as_str()]).under(&lock).done()?;
         Ok(true)
+    }
+
+    /// Removes the lock on the index that a git left which was killed here.
+    fn remove_abandoned_lock(&self) -> Result<(), SnapshotError> {
+        let path = self.git_dir().join("index.lock");
+        if path.exists() && is_abandoned(&path, self.path()) {
+            let failed = |source| SnapshotError::File { path: path.clone(), source };
+            crate::git::files::remove(&path).map_err(failed)?;
+        }
+        Ok(())
     }
 
     /// Whether a commit is a snapshot of this state.
@@ -198,6 +210,7 @@ impl Checkout {
     ) -> Result<Option<Snapshot>, SnapshotError> {
         let lock = self.lock()?;
         crate::git::merge::settle(self, &lock)?;
+        self.remove_abandoned_lock()?;
         let operation = self.under_way();
         if let Some(operation) =
             operation.filter(|own| !matches!(own, Operation::Merge | Operation::Bisect))

@@ -209,3 +209,19 @@ fn a_snapshot_in_the_middle_of_a_merge_has_the_markers() {
     }
     assert!(project.trees().open(&tree_name("lexer")).unwrap().is_some());
 }
+
+#[test]
+fn a_tree_is_put_on_a_commit_of_just_its_files() {
+    let project = Project::new();
+    let tree = project.tree("lexer");
+    write(&tree.path().join("README"), "changed");
+    let snapshot = taken(&tree);
+    // A git that was killed here left its lock.
+    write(&tree.checkout().git_dir().join("index.lock"), "");
+    assert!(tree.checkout().adopt(&snapshot.commit).unwrap());
+    assert_eq!(git(tree.path(), &["rev-parse", "HEAD"]), snapshot.commit.as_str());
+    assert_eq!(git(tree.path(), &["status", "--porcelain"]), "");
+    write(&tree.path().join("README"), "changed again");
+    assert!(!tree.checkout().adopt(tree.base()).unwrap());
+    assert_eq!(git(tree.path(), &["status", "--porcelain"]), " M README");
+}
