@@ -299,7 +299,7 @@ impl<'s> Supervisor<'s> {
                 Ok(Reply::Next(_)) => self.adopt(&context.present()?.state)?,
                 Ok(Reply::Gate(gate)) => {
                     let plan = ready.and_then(|task| present.state.memory().record(task));
-                    let task = plan.map(|plan| key_of(plan)).unwrap_or_default();
+                    let task = plan.map(key_of).unwrap_or_default();
                     let gate = gate.gate.to_string();
                     self.tell(RunEvent::Gate { gate, task });
                 }
