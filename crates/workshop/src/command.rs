@@ -84,7 +84,7 @@ pub fn run(folder: &Path, command: &str, limits: &Limits) -> Result<Ran, Worksho
     }
     let output = printed.kept();
     let how = ended.map_or_else(
-        || format!("not done after {} s", limits.time.as_secs()),
+        || format!("not done after {}", show(limits.time)),
         |ended| ended.to_string(),
     );
     Ok(Ran {
@@ -184,6 +184,16 @@ fn plain(output: &[u8]) -> String {
         }
     }
     plain
+}
+
+/// A time as people write it in settings: `90s`, `10m`, `2h`.
+fn show(time: Duration) -> String {
+    let secs = time.as_secs();
+    match secs {
+        _ if secs > 0 && secs % 3600 == 0 => format!("{}h", secs / 3600),
+        _ if secs > 0 && secs % 60 == 0 => format!("{}m", secs / 60),
+        _ => format!("{secs}s"),
+    }
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 use crate::dispatch::commands;
 use crate::machine::state::{Deadline, State};
 use crate::machine::transaction::{DecisionError, Outcome, Transaction};
-use crate::protocol::command::{Command, CommandRoom};
+use crate::protocol::command::{Command, CommandRoom, LeaseCommand};
 use crate::protocol::event::{Draft, Event};
 use crate::protocol::refusal::Refusal;
 use crate::registry::apply_error::ApplyError;
@@ -109,7 +109,14 @@ impl Transaction<'_> {
     fn arrive(&mut self, caller: &Caller, command: &Command) -> Result<(), DecisionError> {
         self.admit(caller, command)?;
         match command.room() {
-            CommandRoom::Lease(_) => session::ensure(self, caller).map(|_| ()),
+            CommandRoom::Lease(command) => match command {
+                // It opens a session once something is claimed.
+                LeaseCommand::LeaseUse(_) => Ok(()),
+                LeaseCommand::LeaseOpen(_)
+                | LeaseCommand::LeaseRenew(_)
+                | LeaseCommand::LeaseRelease(_)
+                | LeaseCommand::LeaseForce(_) => session::ensure(self, caller).map(|_| ()),
+            },
             // These need no session, or open one themselves.
             CommandRoom::Session(_)
             | CommandRoom::User(_)

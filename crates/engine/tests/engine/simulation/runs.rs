@@ -529,7 +529,7 @@ fn expected() -> Vec<String> {
 /// Shows W-REC-04, W-REC-08.
 #[test]
 fn runs_keep_their_invariants_under_faults() {
-    let seeds = seeds(220);
+    let seeds = seeds(360);
     let mut counts = Counts::new();
     for seed in seeds.clone() {
         // Most are short, so that there are many; some grow large.
