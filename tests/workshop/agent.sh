@@ -36,6 +36,18 @@ case $kind in
     if [ "$try" -gt 1 ] || ! ls out/either-*.txt >/dev/null 2>&1; then
       if [ "$try" -gt 1 ]; then mkdir -p out; echo "$key" >"out/other-$key.txt"; rm -f "out/$key.txt"; else work; fi
     else work; fi ;;
+  # Commits its conflict markers the first time.
+  marks)
+    printf '<<<<<<< ours\na\n=======\nb\n>>>>>>> theirs\n' >marks.txt
+    [ "$try" -gt 1 ] && echo resolved >marks.txt
+    git add -A; git -c user.name=a -c user.email=a@a commit -qm "$key" ;;
+  # Moves the branch of the run to work that nobody looked at.
+  move)
+    work; git add -A; git -c user.name=a -c user.email=a@a commit -qm evil
+    for branch in $(git for-each-ref --format='%(refname)' 'refs/heads/althing/*/_merged'); do
+      git update-ref "$branch" HEAD
+    done
+    exit 3 ;;
   # Waits until it may go on.
   slow) until [ -e "$SCRATCH/go" ]; do sleep 0.05; done; work ;;
   hang) echo $$ >"$SCRATCH/$key.pid"; usage 50 5; sleep 600 ;;

@@ -25,6 +25,7 @@ fn a_paused_agent_is_stopped_and_its_tokens_do_not_count() {
     until("its tokens are counted", || own.sandbox.json(&["ps"])[0]["tokens"] == 55);
     own.sandbox.ok(&["pause", "hang-a", "-m", "wait"]);
     until("its process has ended", || !lives(&own, "hang-a"));
+    assert_eq!(Finished::of_child(runner).code, Some(4), "nothing else is left to be done");
     let seen = own.sandbox.json(&["ps"]);
     assert_eq!((&seen[0]["status"], &seen[0]["tokens"]), (&"suspended".into(), &55.into()));
     let workspace = seen[0]["workspace"].as_str().unwrap().to_owned();
@@ -32,6 +33,7 @@ fn a_paused_agent_is_stopped_and_its_tokens_do_not_count() {
     let counted = own.sandbox.run(&["do", "meter.report", &meter, "--as", "scripted-1"]);
     assert_eq!(counted.code, Some(1), "{counted:?}");
     own.sandbox.ok(&["resume", "hang-a"]);
+    let runner = own.start(&[]);
     until("it was started again", || lives(&own, "hang-a"));
     own.sandbox.ok(&["stop", "--now"]);
     let finished = Finished::of_child(runner);
@@ -144,4 +146,32 @@ fn deadlines_pass_when_somebody_looks_at_the_clock() {
     own.sandbox.ok(&["claim", "src", "--as", "bob", "--ttl", "1s"]);
     std::thread::sleep(std::time::Duration::from_millis(1_100));
     assert!(own.sandbox.json(&["tick"])["recorded"].is_u64());
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn a_run_ends_when_only_paused_tasks_are_left() {
+    let own = Workshop::new();
+    let runner = hanging(&own);
+    own.sandbox.ok(&["pause", "hang-a"]);
+    let finished = Finished::of_child(runner);
+    assert_eq!((finished.code, finished.list("left")), (Some(4), vec!["hang-a".to_owned()]));
+    assert!(
+        finished.last()["stopped"].as_str().unwrap().contains("althing resume"),
+        "{finished:?}"
+    );
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn an_agent_whose_time_is_over_is_ended_without_a_runner() {
+    let own = Workshop::with("timeout = \"1s\"");
+    let plan = own.plan(&[("hang-a", "attempts = 1")]);
+    let mut runner = own.start(&[&plan, "--agents", "scripted"]);
+    until("it hangs", || lives(&own, "hang-a"));
+    runner.kill().unwrap();
+    runner.wait().unwrap();
+    until("its time is over", || !lives(&own, "hang-a"));
+    let finished = own.go_on();
+    assert_eq!((finished.code, finished.list("failed")), (Some(1), vec!["hang-a".to_owned()]));
 }

@@ -156,7 +156,7 @@ fn agents_get_their_brief_and_know_where_they_are() {
 #[test]
 fn worktrees_are_set_up_and_get_the_files_they_need() {
     let own = Workshop::with(
-        "setup = \"cat secret.env > made.txt\"\ncopy = [\"secret.env\"]\nchecks = [\"test -e README.md\"]",
+        "setup = \"cat secret.env > made.txt\"\ncopy = [\"secret.env\"]\nchecks = [\"test -e made.txt\"]",
     );
     own.sandbox.write(".gitignore", "secret.env\nmade.txt\n");
     own.git(&["add", "--all"]);
@@ -277,4 +277,40 @@ fn a_cancelled_task_does_not_keep_a_run_from_its_end() {
     assert_eq!(finished.code, Some(0), "{finished:?}");
     assert_eq!(finished.list("cancelled"), ["work-b"]);
     assert_eq!(finished.last()["landed"], "main");
+}
+
+#[test]
+fn conflict_markers_that_were_committed_are_sent_back() {
+    let own = Workshop::new();
+    let finished = own.run(&[("marks-a", "attempts = 2")], "scripted", &[]);
+    assert_eq!(finished.code, Some(0), "{finished:?}");
+    let returned = finished.about("task.returned", "marks-a");
+    assert!(returned[0]["evidence"].as_str().unwrap().contains("marks.txt"), "{returned:?}");
+    assert_eq!(own.file(finished.branch(), "marks.txt").as_deref(), Some("resolved\n"));
+}
+
+#[test]
+fn work_that_nobody_looked_at_does_not_get_onto_the_branch() {
+    let own = Workshop::new();
+    let tasks = [("move-a", "attempts = 1"), ("work-b", "")];
+    let finished = own.run(&tasks, "scripted", &[]);
+    assert_eq!((finished.code, finished.list("failed")), (Some(1), vec!["move-a".to_owned()]));
+    assert_eq!(own.file(finished.branch(), "out/move-a.txt"), None);
+    assert!(own.file(finished.branch(), "out/work-b.txt").is_some());
+    let kept = own.git(&["for-each-ref", "--format=%(refname)", "refs/althing/moved"]);
+    assert_eq!(kept.lines().count(), 1, "{kept}");
+    own.is_sound();
+}
+
+#[test]
+fn the_branch_for_the_result_is_remembered() {
+    let own = Workshop::new();
+    let plan = own.plan(&[("slow-a", "")]);
+    let mut runner = own.start(&[&plan, "--agents", "scripted", "--into", "main"]);
+    until("it works", || own.scratch().join("slow-a.tries").exists());
+    runner.kill().unwrap();
+    runner.wait().unwrap();
+    std::fs::write(own.scratch().join("go"), "").unwrap();
+    let finished = own.go_on();
+    assert_eq!((finished.code, &finished.last()["landed"]), (Some(0), &"main".into()));
 }

@@ -83,10 +83,8 @@ pub fn run(folder: &Path, command: &str, limits: &Limits) -> Result<Ran, Worksho
         printed.is_all(LAST_WORDS);
     }
     let output = printed.kept();
-    let how = ended.map_or_else(
-        || format!("not done after {}", show(limits.time)),
-        |ended| ended.to_string(),
-    );
+    let how = ended
+        .map_or_else(|| format!("not done after {}", show(limits.time)), |ended| ended.to_string());
     Ok(Ran {
         passed: ended.is_some_and(|ended| ended.success()),
         ended: how,

@@ -34,8 +34,11 @@ const HELD_WAIT: Duration = Duration::from_secs(2);
 const LATER_WAIT: Duration = Duration::from_millis(100);
 /// How often the work of others is merged into an attempt before it is sent back for good.
 const JOINED_MAX: u32 = 10;
-/// How often a task is begun anew because its work was to be revised.
-const REVISIONS_MAX: usize = 10;
+/// How often a task is begun anew because its work was to be revised: as often as an agent may try, but
+/// once at least, since the work of others may be the reason.
+fn revisions_max(plan: &Record) -> usize {
+    plan.terms().map_or(2, |terms| usize::from(terms.attempts()).max(2))
+}
 
 impl Supervisor<'_> {
     /// Merges what passed, on a thread. One process at a time does so.
@@ -298,7 +301,7 @@ impl Supervisor<'_> {
         let last = history.last().and_then(|id| state.workspaces().find(|(own, _)| *own == id));
         let ended = last.and_then(|(_, known)| known.ended);
         match ended {
-            Some(Trigger::RevisionRequired) => history.len() < REVISIONS_MAX,
+            Some(Trigger::RevisionRequired) => history.len() < revisions_max(plan),
             // Somebody ordered it to end.
             Some(
                 Trigger::AbortedByCoordinator
@@ -327,7 +330,9 @@ impl Supervisor<'_> {
         let mut finished = self.result(&state, stopped);
         let branch = queue::settle(&self.shared)?;
         (finished.branch, finished.commit) = (branch.name.to_string(), branch.tip.to_string());
-        sweep(&self.shared, &state)?;
+        if let Err(error) = sweep(&self.shared, &state) {
+            self.note(format!("a worktree stays: {}", error.message()));
+        }
         if finished.is_complete() {
             self.land(lead, &mut finished)?;
             lead.execute(Command::RunEnd(End { force: false, reason: None }))?;
@@ -468,7 +473,11 @@ fn adopt_merged(shared: &Shared, id: &WorkspaceId, tree: &AttemptTree) -> Result
     let Some(commit) = passed.and_then(|passed| ObjectId::new(&passed.commit).ok()) else {
         return Ok(());
     };
-    tree.checkout().adopt(&commit).map(drop).map_err(git)
+    if let Err(error) = tree.checkout().adopt(&commit) {
+        // Its files are rescued instead, although they are merged.
+        tracing::warn!(%error, "a merged worktree cannot be put on its commit");
+    }
+    Ok(())
 }
 
 /// Clears away worktrees of attempts that ended while nobody looked.

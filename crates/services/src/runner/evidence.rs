@@ -83,6 +83,16 @@ impl Judged<'_> {
             return Ok(Judgement::NotYet(found));
         }
         self.conclude_merge()?;
+        let head = checkout.head().map_err(git)?;
+        if let Some(head) = head.commit() {
+            let markers = self.shared.repository().conflict_markers(&self.since()?, head);
+            let markers = markers.map_err(git)?;
+            if !markers.is_empty() {
+                let found =
+                    format!("Conflict markers were committed in: {}", listed(markers.iter()));
+                return Ok(Judgement::NotYet(found));
+            }
+        }
         let mut found = Vec::new();
         let changes = Changes::since(checkout, &self.since()?).map_err(git)?;
         let paths = changes.paths();

@@ -127,18 +127,27 @@ pub(crate) fn provisions(shared: &Shared) -> Provisions {
 
 /// Runs the project's set-up in a worktree that was made or taken from the pool.
 fn set_up(shared: &Shared, id: &WorkspaceId, tree: &AttemptTree) -> Result<(), Error> {
-    let Some(command) = &shared.settings.setup else { return Ok(()) };
+    if shared.settings.setup.is_none() {
+        return Ok(());
+    }
     let done = shared.attempt_folder(id).join(SET_UP);
     if done.exists() && tree.origin() == Origin::Found {
         return Ok(());
     }
-    let limits = Limits { time: shared.settings.check_timeout, ..Limits::default() };
-    let ran = command::run(tree.path(), command, &limits).map_err(git)?;
-    if !ran.passed {
-        let message = format!("`{command}` failed ({}): {}", ran.ended, ran.output.trim());
-        return Err(Error::unavailable(message).hint("Correct `[workshop] setup` in althing.toml."));
-    }
+    run_set_up(shared, tree.path())?;
     write_whole(&done, b"")
+}
+
+/// Runs the project's set-up in a folder, if there is one.
+pub(crate) fn run_set_up(shared: &Shared, folder: &Path) -> Result<(), Error> {
+    let Some(command) = &shared.settings.setup else { return Ok(()) };
+    let limits = Limits { time: shared.settings.check_timeout, ..Limits::default() };
+    let ran = command::run(folder, command, &limits).map_err(git)?;
+    if ran.passed {
+        return Ok(());
+    }
+    let message = format!("`{command}` failed ({}): {}", ran.ended, ran.output.trim());
+    Err(Error::unavailable(message).hint("Correct `[workshop] setup` in althing.toml."))
 }
 
 /// Writes the brief of an attempt.

@@ -1,28 +1,28 @@
 //! The merge queue: finished work goes into the branch of the run, one piece after the other.
 //!
 //! What can be merged is merged in a row, without touching a file: each merge builds on the one
-//! before. The checks run on the last of them. If they pass, all count; if they fail, the row is
-//! halved until the first piece is found with which they fail, and that one goes back to its agent
-//! with what was found. The kernel decides about each merge before the branch moves; a process that is
+//! before. The checks run on each of them; the first piece with which they fail goes back to its agent
+//! with what was found, and what comes after it is merged anew. The kernel decides about each merge before the branch moves; a process that is
 //! killed in between leaves a branch that [`settle`] brings to where the trail says it is.
 
 use althing_kernel::checkpoint::{self, Confidence};
 use althing_kernel::content::Content;
 use althing_kernel::file::{FILES_MAX, FileArg};
-use althing_kernel::git::{BranchName as RecordedBranch, CommitId};
 use althing_kernel::integration::{Decide, Decision};
+use althing_kernel::lease::Surfaces;
+use althing_kernel::query::{Answer, LeaseCheck, Query};
 use althing_kernel::signal::{Emit, SignalType};
 use althing_kernel::task::terms::Terms;
 use althing_kernel::text::Text;
 use althing_kernel::token::TypeName;
 use althing_kernel::workspace::Status;
-use althing_kernel::workspace::branch::{Branch, Merge, SetBranch};
-use althing_kernel::{AgentName, Command, Reply, Rule, WorkspaceId};
+use althing_kernel::workspace::branch::{Branch, Merge};
+use althing_kernel::{AgentName, Command, Principal, Reply, Rule, Surface, WorkspaceId};
 use althing_workshop::changes::{ChangeKind, between};
 use althing_workshop::command::{self, Limits};
 use althing_workshop::git::message::Message;
 use althing_workshop::git::object_id::ObjectId;
-use althing_workshop::git::ref_name::BranchName;
+use althing_workshop::git::ref_name::{BranchName, RefName};
 use althing_workshop::merge::{Advance, Conflicts, FastForward, Merged};
 use std::fmt::Write as _;
 use std::fs::{File, TryLockError};
@@ -30,10 +30,12 @@ use std::time::{Duration, Instant};
 
 use super::attempt::Passed;
 use super::evidence::{file_path, is_allowed};
-use super::prepare::{commit_id, git, object, provisions, target, view};
+use super::prepare::{commit_id, git, object, provisions, run_set_up, target, view};
 use super::shared::Shared;
 use crate::error::{Error, ErrorKind};
 
+/// How many files are asked about at once.
+const SURFACES_AT_ONCE: usize = 32;
 /// How long somebody waits for a merge that goes on.
 const LOCK_WAIT: Duration = Duration::from_mins(1);
 
@@ -133,7 +135,17 @@ pub(crate) fn work(
                 Landed::Returned { evidence: evidence.clone(), conflicts: false }
             }
             _ if at >= good.count => Landed::Later,
-            _ => land(shared, &branch, &made)?,
+            _ => match land(shared, &branch, &made) {
+                Ok(landed) => landed,
+                // Something is wrong with this piece alone.
+                Err(error) if error.kind() == ErrorKind::Refused => {
+                    let evidence = format!("It cannot be merged: {}", error.message());
+                    Landed::Returned { evidence, conflicts: false }
+                }
+                // What was merged before it has to be told.
+                Err(_) if !out.is_empty() => Landed::Later,
+                Err(error) => return Err(error),
+            },
         };
         let goes_on = matches!(landed, Landed::Merged(_));
         out.push((id, landed));
@@ -210,21 +222,18 @@ struct Passing {
     failed: Option<(usize, String)>,
 }
 
-/// Runs the checks on the end of a row, and where they fail looks for the first that fails.
+/// Runs the checks on each merge of a row, up to the first with which they fail: the branch passes at
+/// every commit.
 fn passing(shared: &Shared, row: &[Made]) -> Result<Passing, Error> {
-    let all = Passing { count: row.len(), failed: None };
-    let Some(last) = row.last() else { return Ok(all) };
-    let Some(evidence) = check(shared, &last.commit)? else { return Ok(all) };
-    // The checks passed before the first of them, or nothing could be merged at all.
-    let (mut good, mut bad, mut found) = (0, row.len(), evidence);
-    while bad - good > 1 {
-        let middle = usize::midpoint(good, bad);
-        match check(shared, &row[middle - 1].commit)? {
-            None => good = middle,
-            Some(evidence) => (bad, found) = (middle, evidence),
+    for (at, made) in row.iter().enumerate() {
+        if made.commit == made.onto {
+            continue;
+        }
+        if let Some(evidence) = check(shared, &made.commit)? {
+            return Ok(Passing { count: at, failed: Some((at, evidence)) });
         }
     }
-    Ok(Passing { count: good, failed: Some((bad - 1, found)) })
+    Ok(Passing { count: row.len(), failed: None })
 }
 
 /// Runs the project's checks on a commit. Returns what failed.
@@ -233,6 +242,7 @@ fn check(shared: &Shared, commit: &ObjectId) -> Result<Option<String>, Error> {
         return Ok(None);
     }
     let tree = shared.trees.scratch(commit, &provisions(shared)).map_err(git)?;
+    run_set_up(shared, tree.path())?;
     let limits = Limits { time: shared.settings.check_timeout, ..Limits::default() };
     for command in &shared.settings.checks {
         let ran = command::run(tree.path(), command, &limits).map_err(git)?;
@@ -276,6 +286,8 @@ fn hand_in(shared: &Shared, candidate: &Candidate, onto: &ObjectId) -> Result<Op
     let leases = state.leases().filter(|(_, own)| own.workspace.as_ref() == Some(&candidate.id));
     let epoch = leases.map(|(_, lease)| lease.epoch).max();
     if own.status == Status::Integrating {
+        // Its agent handed it in and named the files itself; those that git merges are what counts.
+        held_by_others(shared, &agent, candidate, onto)?;
         return Ok(epoch);
     }
     let commit = ObjectId::new(&candidate.passed.commit).map_err(git)?;
@@ -307,6 +319,37 @@ fn hand_in(shared: &Shared, candidate: &Candidate, onto: &ObjectId) -> Result<Op
     };
     agent.execute(Command::SignalEmit(emit))?;
     Ok(epoch)
+}
+
+/// Fails with a collision if somebody else holds a file that the work of an attempt changes.
+fn held_by_others(
+    shared: &Shared,
+    agent: &crate::context::ProjectContext,
+    candidate: &Candidate,
+    onto: &ObjectId,
+) -> Result<(), Error> {
+    let commit = ObjectId::new(&candidate.passed.commit).map_err(git)?;
+    let base = shared.repository().merge_base(onto, &commit).map_err(git)?;
+    let changes = between(shared.repository(), &base.unwrap_or_else(|| onto.clone()), &commit);
+    let changes = changes.map_err(git)?;
+    let paths = changes.iter().flat_map(|change| change.paths());
+    let surfaces: Vec<Surface> =
+        paths.filter_map(file_path).map(|file| file.surface().clone()).collect();
+    let own = Principal::Agent(candidate.agent.clone());
+    for some in surfaces.chunks(SURFACES_AT_ONCE) {
+        let Ok(surfaces) = Surfaces::new(some.to_vec()) else { continue };
+        let asked = LeaseCheck { holder: Some(own.clone()), epoch: None, surfaces };
+        match agent.ask(&Query::LeaseCheck(asked))? {
+            Answer::Check(found) => {
+                if let Some(held) = found.collisions.first() {
+                    let message = format!("{} is held by {}", held.surface, held.holder);
+                    return Err(Error::collision(message));
+                }
+            }
+            other => return Err(Error::unexpected(&other)),
+        }
+    }
+    Ok(())
 }
 
 /// The files that a commit changes, with their content.
@@ -394,13 +437,13 @@ fn move_branch(
     }
 }
 
-/// Brings the branch of the run and the trail together: merges that are on record and not on the
+/// Brings the branch of the run to where the trail says it is: merges that are on record and not on the
 /// branch, because a process was killed or a person approved them elsewhere, are put there; commits
-/// that somebody else put there are recorded.
+/// that somebody else put there are taken off and kept.
 pub(crate) fn settle(shared: &Shared) -> Result<Branch, Error> {
     let lead = shared.lead();
     let state = lead.present()?.state;
-    let (root, branch) = target(&state)?;
+    let (_, branch) = target(&state)?;
     let name = BranchName::new(branch.name.as_str()).map_err(git)?;
     let tip = object(&branch.tip)?;
     let repository = shared.repository();
@@ -420,44 +463,33 @@ pub(crate) fn settle(shared: &Shared) -> Result<Branch, Error> {
             }
         }
     }
-    let moved = if repository.is_ancestor(&tip, &now).map_err(git)? {
-        now
-    } else {
-        joined(shared, &name, &now, &tip)?
-    };
-    let base: CommitId = commit_id(&moved)?;
-    let set = SetBranch {
-        base: base.clone(),
-        branch: RecordedBranch::new(name.as_str()).map_err(Error::unreadable)?,
-        workspace: root,
-    };
-    lead.execute(Command::WorkspaceBranch(set))?;
-    Ok(Branch { tip: base, ..branch })
+    restore(shared, &name, &now, &tip)?;
+    Ok(branch)
 }
 
-/// Merges what is on record into a branch that somebody else moved in another direction.
-fn joined(
+/// Puts the branch of a run back to where the trail says it is. Commits that somebody else put there
+/// were not checked; they are kept under a ref.
+fn restore(
     shared: &Shared,
     name: &BranchName,
     now: &ObjectId,
     tip: &ObjectId,
-) -> Result<ObjectId, Error> {
-    let repository = shared.repository();
-    let Merged::Clean(clean) = repository.merge(now, tip, None).map_err(git)? else {
-        let message = format!(
-            "the branch {name} was moved to {} by somebody else, which conflicts with {}",
-            now.short(),
-            tip.short()
-        );
-        let hint = format!("Merge {} into it by hand, then repeat.", tip.short());
-        return Err(Error::unavailable(message).hint(hint));
-    };
-    let message = Message::new("Merge what the run made with what was changed beside it");
-    let commit = repository.merge_commit(&clean, &message).map_err(git)?;
-    match repository.fast_forward(name, now, &commit).map_err(git)? {
-        FastForward::Done => Ok(commit),
-        FastForward::Refused(refusal) => {
-            Err(Error::unavailable(refusal.to_string()).hint(refusal.hint()))
-        }
+) -> Result<(), Error> {
+    let kept = format!("refs/althing/moved/{}/{}", name.as_str(), now.short());
+    let message = format!("{name} was moved to {} by somebody else", now.short());
+    let hint = format!("Its commits are kept in {kept}; merge what you need of them at the end.");
+    let survey = shared.repository().survey();
+    let survey =
+        survey.map_err(|error| Error::unavailable(error.to_string()).hint(error.hint()))?;
+    if survey.head.branch() == Some(name) {
+        let way_out =
+            format!("It is checked out. Put it back: `git reset --keep {}`.", tip.short());
+        return Err(Error::unavailable(message).hint(way_out));
     }
+    let refs = shared.repository().refs();
+    let kept = RefName::new(&kept).map_err(git)?;
+    refs.swap(&kept, now, None, "althing: moved by somebody else").map_err(git)?;
+    refs.swap(&name.full(), tip, Some(now), "althing: restore").map_err(git)?;
+    tracing::warn!("{message}. {hint}");
+    Ok(())
 }

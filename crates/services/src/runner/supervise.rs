@@ -11,16 +11,18 @@ use althing_kernel::records::{Kind, Record, RecordId};
 use althing_kernel::run::Hold;
 use althing_kernel::task::State as TaskState;
 use althing_kernel::text::Text;
+use althing_kernel::workspace::Status;
 use althing_kernel::{Command, Principal, Reply, Rule, State, WorkspaceId};
 use std::collections::BTreeMap;
 use std::sync::mpsc::{self, Receiver, Sender};
 use std::time::{Duration, Instant};
 
-use super::attempt::{Attempt, Place, key_of};
+use super::attempt::{Attempt, Place, key_of, write_whole};
 use super::begin::Begun;
 use super::conclude::Joined;
 use super::event::{Finished, RunEvent};
 use super::evidence::Judgement;
+use super::overview::end_idle_processes;
 use super::prepare::{run_name, target};
 use super::queue::Landed;
 use super::settings::Options;
@@ -82,12 +84,13 @@ impl<'s> Supervisor<'s> {
     ) -> Result<Self, Error> {
         let team = Team::gather(options, &shared.settings, &shared.folder())?;
         let (send, receive) = mpsc::channel();
+        let into = remembered_branch(shared, &begun.root, options.into.as_deref())?;
         Ok(Supervisor {
             shared: shared.clone(),
             team,
             root: begun.root.clone(),
             run: run_name(&begun.root),
-            into: options.into.clone(),
+            into,
             resumed: begun.resumed,
             attempts: BTreeMap::new(),
             merging: false,
@@ -128,6 +131,8 @@ impl<'s> Supervisor<'s> {
     /// Runs until everything is merged, nothing can go on, or it is stopped.
     pub fn run(&mut self) -> Result<Finished, Error> {
         self.listen()?;
+        // Agents of workspaces that ended while no runner was there are ended before anything else.
+        end_idle_processes(&self.shared.lead())?;
         let mut trouble: Option<Instant> = None;
         loop {
             match self.round() {
@@ -207,7 +212,13 @@ impl<'s> Supervisor<'s> {
         self.adopt(&state)?;
         let ids: Vec<WorkspaceId> = self.attempts.keys().cloned().collect();
         for id in ids {
-            self.look(&id, &state, hold)?;
+            match self.look(&id, &state, hold) {
+                // Somebody ended or changed it meanwhile; the next round sees how.
+                Err(error) if error.kind() == ErrorKind::Refused => {
+                    self.note(format!("{}: {}", self.key(&id), error.message()));
+                }
+                looked => looked?,
+            }
         }
         if hold != Hold::Now {
             self.merge(&state)?;
@@ -361,12 +372,39 @@ impl<'s> Supervisor<'s> {
             };
         }
         let state = lead.present()?.state;
+        if let Some(paused) = self.only_paused(&state).filter(|_| is_idle) {
+            return self.finish(lead, Some(paused)).map(Some);
+        }
         if !self.attempts.is_empty() || !is_idle || !rests(&state) {
             return Ok(None);
         }
         let unusable = self.team.kinds.iter().all(|kind| kind.unusable.is_some());
         let why = self.team.kinds.iter().find_map(|kind| kind.unusable.clone());
         self.finish(lead, why.filter(|_| unusable)).map(Some)
+    }
+
+    /// The paused tasks, in words, if nothing but them is left to be done.
+    fn only_paused(&self, state: &State) -> Option<String> {
+        let is_paused = |id: &WorkspaceId| {
+            let known = state.workspaces().find(|(own, _)| *own == id);
+            known.is_some_and(|(_, known)| known.status == Status::Suspended)
+        };
+        if self.attempts.is_empty() || !self.attempts.keys().all(is_paused) {
+            return None;
+        }
+        let is_ready = |plan: &&Record| {
+            plan.task_state() == Some(TaskState::Pending)
+                && plan.fields.depends_on.iter().all(|id| {
+                    let before = state.memory().record(*id).and_then(Record::task_state);
+                    before.is_none_or(|before| before.is_over() && before != TaskState::Cancelled)
+                })
+        };
+        if self.tasks(state).iter().any(is_ready) {
+            return None;
+        }
+        let keys: Vec<&str> = self.attempts.values().map(|own| own.key.as_str()).collect();
+        let keys = keys.join(", ");
+        Some(format!("only paused tasks are left: {keys}; `althing resume TASK` lets them go on"))
     }
 
     /// Whether somebody may still do something about a task: it waits for approval, for a worker of
@@ -400,5 +438,23 @@ impl<'s> Supervisor<'s> {
     /// The name of a task's key, for messages.
     pub(super) fn key(&self, id: &WorkspaceId) -> String {
         self.attempts.get(id).map(|own| key_of(&own.task)).unwrap_or_default()
+    }
+}
+
+/// The branch that gets the result: the one that is asked for now, or was when the run was begun.
+fn remembered_branch(
+    shared: &Shared,
+    root: &WorkspaceId,
+    asked: Option<&str>,
+) -> Result<Option<String>, Error> {
+    let path = shared.attempt_folder(root).join("into");
+    if let Some(asked) = asked {
+        write_whole(&path, asked.as_bytes())?;
+        return Ok(Some(asked.to_owned()));
+    }
+    match std::fs::read_to_string(&path) {
+        Ok(branch) => Ok(Some(branch)),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(Error::unavailable(format!("{}: {error}", path.display()))),
     }
 }

@@ -24,6 +24,8 @@ use crate::error::Error;
 
 /// The file with the message of a further turn.
 const MESSAGE: &str = "message.md";
+/// How much later than the kernel the process that watches over an agent ends it.
+const TIMEOUT_SLACK_MS: u64 = 2_000;
 /// How long agents rest if their provider does not say how long.
 const REST_DEFAULT: Duration = Duration::from_mins(1);
 /// The longest rest.
@@ -81,6 +83,10 @@ impl Turn<'_> {
         let launch = agent.launch(&request).map_err(git)?;
         let mut spec = launch.spec(self.attempt.id.as_str(), self.number, self.tree.path());
         let grace = self.shared.settings.grace.as_millis();
+        // The process that watches over it ends it in time, also when no runner is there.
+        let limit = self.attempt.terms().timeout_s.map(|own| own.span().secs());
+        let limit = limit.unwrap_or(self.shared.settings.timeout.as_secs());
+        spec.timeout_ms = Some(limit.saturating_mul(1_000).saturating_add(TIMEOUT_SLACK_MS));
         spec.grace_ms = u64::try_from(grace).unwrap_or(u64::MAX);
         match process::start(&self.shared.settings.althing, folder, &spec).map_err(git)? {
             Start::Started | Start::Running | Start::AlreadyRan => Ok(()),
@@ -141,6 +147,18 @@ pub(crate) fn began(
         workspace: id.clone(),
     };
     context.execute(Command::WorkspaceProcess(report)).map(drop)
+}
+
+/// Records that a process began whose start is not on record, unless another one is there as running.
+pub(crate) fn began_once(
+    context: &ProjectContext,
+    id: &WorkspaceId,
+    program: &str,
+) -> Result<(), Error> {
+    match began(context, id, program, None) {
+        Err(error) if error.rule() == Rule::ProcessReport => Ok(()),
+        other => other,
+    }
 }
 
 /// How a turn ended, for the trail.

@@ -235,7 +235,7 @@ impl Supervisor<'_> {
             let kind = attempt.map(|own| self.team.slots[own.slot].kind);
             if let (Some(attempt), Some(kind)) = (attempt, kind) {
                 let program = self.team.kinds[kind].name.clone();
-                turn::began(&self.shared.agent(&attempt.agent), id, &program, None)?;
+                turn::began_once(&self.shared.agent(&attempt.agent), id, &program)?;
             }
         }
         if self.listen_to(id, turn, running.log_start.unwrap_or(0))? {
@@ -424,7 +424,7 @@ impl Supervisor<'_> {
         };
         let context = self.shared.agent(&attempt.agent);
         if !is_on_record(known, ended.turn) {
-            turn::began(&context, id, &program, None)?;
+            turn::began_once(&context, id, &program)?;
         }
         let over = Over {
             outcome,
@@ -449,7 +449,10 @@ impl Supervisor<'_> {
         }
         let context = self.shared.agent(&attempt.agent);
         let program = self.team.kinds[self.team.slots[attempt.slot].kind].name.clone();
-        if is_on_record(known, lost.turn) {
+        if !is_on_record(known, lost.turn) {
+            turn::began_once(&context, id, &program)?;
+        }
+        {
             let over = Over {
                 outcome: Outcome::Lost,
                 exit_code: None,

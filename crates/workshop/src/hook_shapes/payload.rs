@@ -89,6 +89,16 @@ impl Payload {
         self.text(&["/reason"])
     }
 
+    /// Whether it names a tool that writes files and no file in a form that can be read.
+    pub fn hides_its_files(&self) -> bool {
+        let row =
+            self.tool().and_then(|tool| self.shape().tools.iter().find(|(name, _)| *name == tool));
+        let Some((_, Reads::Path(fields))) = row else { return false };
+        let input = self.shape().input.iter().find_map(|at| self.value.pointer(at));
+        let input = input.map(unpacked).unwrap_or_default();
+        written(&input, fields).is_empty()
+    }
+
     /// The files that are about to be written, as far as can be told. Paths are relative to `here`
     /// where the payload names no folder.
     pub fn writes(&self, here: &Path) -> Vec<PathBuf> {

@@ -3,7 +3,7 @@
 use althing_kernel::Rule;
 use althing_kernel::query::LeaseView;
 use althing_services::ErrorKind;
-use althing_services::hooks::{Broken, Refused, Verdict, edit};
+use althing_services::hooks::{Refused, Verdict, edit};
 use althing_workshop::hook_shapes::{Agent, Answer, Payload};
 use serde_json::json;
 use std::path::{Path, PathBuf};
@@ -25,6 +25,13 @@ enum Judged {
 /// Answers an agent.
 pub(super) fn of_agent(app: &App, payload: &Payload) -> Answer {
     let here = std::env::current_dir().unwrap_or_default();
+    if payload.hides_its_files() {
+        let error = Error::usage("the hook's input names no file that can be read");
+        if let Some(reason) = of_unread(app, &error) {
+            return Answer::refusal(payload, &reason, false);
+        }
+        super::warn(app, &error);
+    }
     let files = payload.writes(&here);
     let here = payload.folder().unwrap_or(here);
     match judge(app, &files, &here, Some(payload)) {
@@ -38,9 +45,11 @@ pub(super) fn of_agent(app: &App, payload: &Payload) -> Answer {
 /// The reason to refuse an edit that cannot be read, if the project around this process asks for that.
 pub(super) fn of_unread(app: &App, error: &Error) -> Option<String> {
     let here = std::env::current_dir().unwrap_or_default();
-    let project = site::at(app, &here).project().ok()?;
-    let is_there = project.place.state.is_dir();
-    super::broken(project.settings.hooks_broken.value, error).filter(|_| is_there)
+    let (policy, is_there) = match site::at(app, &here).project() {
+        Ok(project) => (project.settings.hooks_broken.value, project.place.state.is_dir()),
+        Err(_) => (super::policy_of_environment(), true),
+    };
+    super::broken(policy, error).filter(|_| is_there)
 }
 
 /// Answers with an exit code.
@@ -85,7 +94,8 @@ fn judge(app: &App, files: &[PathBuf], here: &Path, payload: Option<&Payload>) -
 
 fn judge_site(app: &App, site: &Site, here: &Path, payload: Option<&Payload>) -> Judged {
     let own = site::at(app, &site.folder);
-    let mut policy = Broken::default();
+    // Where the settings cannot be read, the environment alone says it.
+    let mut policy = super::policy_of_environment();
     let asked = || -> Result<Verdict, Error> {
         site::check_name(app)?;
         let project = own.project()?;

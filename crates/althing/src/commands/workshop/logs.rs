@@ -4,6 +4,7 @@ use althing_services::mail::{self, Address, Outgoing};
 use althing_services::runner::{self, AttemptView, format_of};
 use althing_workshop::agents::{Event, Follower, Usage};
 use althing_workshop::process::LogReader;
+use serde_json::{Value, json};
 use std::io::{BufRead as _, Write as _};
 use std::time::Duration;
 
@@ -12,7 +13,7 @@ use crate::app::App;
 use crate::cli::{Attach, Logs};
 use crate::command_context::CommandContext;
 use crate::error::Error;
-use crate::output::{Tone, one_line, readable};
+use crate::output::{Tone, one_line};
 use crate::screen::written;
 
 /// How often somebody who follows is told more.
@@ -61,7 +62,9 @@ fn told(context: &CommandContext<'_>, attempt: &AttemptView, follow: bool) -> Re
         let goes_on = follow && runner::is_running(&attempt.folder)?;
         let events = if goes_on { follower.catch_up() } else { follower.finish() };
         for event in events.map_err(unreadable)? {
-            if let Some(line) = line(context, &event) {
+            if context.out().json {
+                context.out().line(json_line(&event).to_string())?;
+            } else if let Some(line) = line(context, &event) {
                 context.out().line(line)?;
             }
         }
@@ -76,7 +79,7 @@ fn line(context: &CommandContext<'_>, event: &Event) -> Option<String> {
     let out = context.out();
     Some(match event {
         Event::Started { session } => out.paint(Tone::Faint, &format!("session {session}")),
-        Event::Text(text) => readable(text.trim_end()),
+        Event::Text(text) => plain(text),
         Event::Tool { summary, .. } => out.paint(Tone::Busy, &format!("> {}", one_line(summary))),
         Event::FileChanged { path } => {
             out.paint(Tone::Busy, &format!("> changed {}", one_line(path)))
@@ -89,9 +92,38 @@ fn line(context: &CommandContext<'_>, event: &Event) -> Option<String> {
         Event::Note(text) => out.paint(Tone::Faint, &one_line(text)),
         Event::Finished { text, ok } => {
             let said = text.as_deref().unwrap_or(if *ok { "done" } else { "failed" });
-            out.paint(if *ok { Tone::Good } else { Tone::Bad }, &readable(said.trim_end()))
+            out.paint(if *ok { Tone::Good } else { Tone::Bad }, &plain(said))
         }
     })
+}
+
+/// What the agent said, for scripts.
+fn json_line(event: &Event) -> Value {
+    match event {
+        Event::Started { session } => json!({ "said": "started", "session": session }),
+        Event::Text(text) => json!({ "said": "text", "text": text }),
+        Event::Tool { name, path, summary } => {
+            json!({ "said": "tool", "tool": name, "path": path, "text": summary })
+        }
+        Event::FileChanged { path } => json!({ "said": "file_changed", "path": path }),
+        Event::Usage(used) => json!({
+            "said": "usage",
+            "input": used.input,
+            "cached": used.cached,
+            "output": used.output,
+            "cost": used.cost_microdollars,
+        }),
+        Event::RateLimited { .. } => json!({ "said": "rate_limited" }),
+        Event::AuthFailed { reason } => json!({ "said": "auth_failed", "text": reason }),
+        Event::Failed { reason } => json!({ "said": "failed", "text": reason }),
+        Event::Note(text) => json!({ "said": "note", "text": text }),
+        Event::Finished { text, ok } => json!({ "said": "finished", "text": text, "ok": ok }),
+    }
+}
+
+/// The lines of a text without what would steer a terminal.
+fn plain(text: &str) -> String {
+    text.trim_end().lines().map(one_line).collect::<Vec<_>>().join("\n")
 }
 
 pub(crate) fn attach(app: &App, args: &Attach) -> Result<(), Error> {
