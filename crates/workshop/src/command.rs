@@ -188,8 +188,8 @@ fn plain(output: &[u8]) -> String {
 fn show(time: Duration) -> String {
     let secs = time.as_secs();
     match secs {
-        _ if secs > 0 && secs % 3600 == 0 => format!("{}h", secs / 3600),
-        _ if secs > 0 && secs % 60 == 0 => format!("{}m", secs / 60),
+        _ if secs > 0 && secs.is_multiple_of(3600) => format!("{}h", secs / 3600),
+        _ if secs > 0 && secs.is_multiple_of(60) => format!("{}m", secs / 60),
         _ => format!("{secs}s"),
     }
 }
