@@ -440,7 +440,7 @@ fn clear(
     let name = TreeName::new(name).map_err(git)?;
     if let Some(tree) = shared.trees.open(&name).map_err(|error| workshop(&error))? {
         if merged.is_some() {
-            adopt_merged(shared, id, &tree)?;
+            adopt_merged(shared, id, &tree);
         }
         match shared.trees.retire(&name) {
             Ok(rescued) => {
@@ -468,16 +468,15 @@ fn clear(
 
 /// Puts a worktree on the commit that was merged if its files are just that, so that nothing of them has
 /// to be rescued.
-fn adopt_merged(shared: &Shared, id: &WorkspaceId, tree: &AttemptTree) -> Result<(), Error> {
+fn adopt_merged(shared: &Shared, id: &WorkspaceId, tree: &AttemptTree) {
     let passed = Turns::read(&shared.attempt_folder(id)).passed;
     let Some(commit) = passed.and_then(|passed| ObjectId::new(&passed.commit).ok()) else {
-        return Ok(());
+        return;
     };
     if let Err(error) = tree.checkout().adopt(&commit) {
         // Its files are rescued instead, although they are merged.
         tracing::warn!(%error, "a merged worktree cannot be put on its commit");
     }
-    Ok(())
 }
 
 /// Clears away worktrees of attempts that ended while nobody looked.

@@ -18,7 +18,7 @@ use althing_kernel::token::TypeName;
 use althing_kernel::workspace::Status;
 use althing_kernel::workspace::branch::{Branch, Merge};
 use althing_kernel::{AgentName, Command, Principal, Reply, Rule, Surface, WorkspaceId};
-use althing_workshop::changes::{ChangeKind, between};
+use althing_workshop::changes::{Change, ChangeKind, between};
 use althing_workshop::command::{self, Limits};
 use althing_workshop::git::message::Message;
 use althing_workshop::git::object_id::ObjectId;
@@ -332,7 +332,7 @@ fn held_by_others(
     let base = shared.repository().merge_base(onto, &commit).map_err(git)?;
     let changes = between(shared.repository(), &base.unwrap_or_else(|| onto.clone()), &commit);
     let changes = changes.map_err(git)?;
-    let paths = changes.iter().flat_map(|change| change.paths());
+    let paths = changes.iter().flat_map(Change::paths);
     let surfaces: Vec<Surface> =
         paths.filter_map(file_path).map(|file| file.surface().clone()).collect();
     let own = Principal::Agent(candidate.agent.clone());
