@@ -216,3 +216,26 @@ fn output_is_plain_where_nobody_watches() {
         assert!(!ran.out.contains('\u{1b}') && !ran.err.contains('\u{1b}'), "{args:?}");
     }
 }
+
+/// A process that is killed while it makes the store leaves a journal that only a writer may take back.
+#[test]
+fn a_store_whose_creation_was_killed_is_created_again() {
+    let project = Sandbox::without_project();
+    std::fs::create_dir_all(project.state()).unwrap();
+    let made = tempfile::tempdir().unwrap();
+    let at = made.path().join("trail.db");
+    let store = rusqlite::Connection::open(&at).unwrap();
+    store
+        .execute_batch(
+            "PRAGMA cache_size = 1; CREATE TABLE first (x); BEGIN; CREATE TABLE half (x);
+             WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 5000)
+             INSERT INTO half SELECT hex(randomblob(50)) FROM n;",
+        )
+        .unwrap();
+    for name in ["trail.db", "trail.db-journal"] {
+        std::fs::copy(made.path().join(name), project.state().join(name)).unwrap();
+    }
+    let ran = project.run(&["status"]);
+    assert_eq!(ran.code, Some(1), "{ran:?}");
+    assert!(ran.err.contains("althing init"), "{ran:?}");
+}

@@ -314,3 +314,24 @@ fn the_branch_for_the_result_is_remembered() {
     let finished = own.go_on();
     assert_eq!((finished.code, &finished.last()["landed"]), (Some(0), &"main".into()));
 }
+
+#[test]
+fn eight_agents_do_forty_tasks_once_each() {
+    let own = Workshop::new();
+    let keys: Vec<String> = (0..40).map(|n| format!("work-{n}")).collect();
+    let before = |n: usize| {
+        if n < 10 { String::new() } else { format!("depends_on = [\"work-{}\"]", n / 4) }
+    };
+    let more: Vec<String> = (0..40).map(before).collect();
+    let tasks: Vec<(&str, &str)> =
+        keys.iter().zip(&more).map(|(key, more)| (key.as_str(), more.as_str())).collect();
+    let finished = own.run(&tasks, "scripted:8", &[]);
+    assert_eq!((finished.code, finished.merged().len()), (Some(0), 40), "{finished:?}");
+    for key in &keys {
+        let tries = std::fs::read_to_string(own.scratch().join(format!("{key}.tries"))).unwrap();
+        assert_eq!(tries, "x\n", "{key}");
+    }
+    let merges = own.git(&["rev-list", "--count", "--first-parent", finished.branch(), "^main"]);
+    assert_eq!(merges, "40");
+    own.is_sound();
+}

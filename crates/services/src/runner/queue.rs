@@ -2,8 +2,9 @@
 //!
 //! What can be merged is merged in a row, without touching a file: each merge builds on the one
 //! before. The checks run on each of them; the first piece with which they fail goes back to its agent
-//! with what was found, and what comes after it is merged anew. The kernel decides about each merge before the branch moves; a process that is
-//! killed in between leaves a branch that [`settle`] brings to where the trail says it is.
+//! with what was found, and what comes after it is merged anew. The kernel decides about each merge
+//! before the branch moves; a process that is killed in between leaves a branch that [`settle`] brings
+//! to where the trail says it is.
 
 use althing_kernel::checkpoint::{self, Confidence};
 use althing_kernel::content::Content;

@@ -105,6 +105,12 @@ impl SqliteReader {
             Err(error) if error.kind == LogErrorKind::Unreadable && !has_journal(path) => {
                 SqliteReader::open_with(path, true).map_err(|_| error)
             }
+            // A store has this journal only while it is created: afterwards it has another kind. Whoever
+            // creates it again takes back what was begun.
+            Err(error) if error.kind != LogErrorKind::Corrupt && has_first_journal(path) => {
+                let message = format!("{} was not created to its end", path.display());
+                Err(LogError::new(LogErrorKind::Missing, message))
+            }
             other => other,
         }
     }
@@ -228,6 +234,11 @@ impl SqliteReader {
         let complaint: String = self.reading(check)?;
         Ok((complaint != "ok").then_some(complaint))
     }
+}
+
+/// Whether there is the journal that SQLite uses before the store has a log of its own.
+fn has_first_journal(path: &Path) -> bool {
+    std::fs::metadata(beside(path, "-journal")).is_ok_and(|data| data.len() > 0)
 }
 
 /// Whether there is a journal beside the file.
