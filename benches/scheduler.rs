@@ -16,10 +16,10 @@ fn main() {
     let outside = tempfile::tempdir().unwrap();
     let project = outside.path().join("project");
     begin(&project, outside.path());
-    let plan: String = (0..tasks)
-        .map(|number| format!("[[tasks]]\nkey = \"t{number}\"\ntext = \"x\"\n"))
-        .collect::<Vec<_>>()
-        .join("");
+    let mut plan = Vec::new();
+    for number in 0..tasks {
+        writeln!(plan, "[[tasks]]\nkey = \"t{number}\"\ntext = \"x\"").unwrap();
+    }
     std::fs::write(outside.path().join("plan.toml"), plan).unwrap();
     let run = timed(|| {
         let mut althing = Command::new(env!("CARGO_BIN_EXE_althing"));
