@@ -6,7 +6,7 @@ use super::{Finished, Workshop};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// How many processes are killed in a run before it is left in peace.
 const KILLS: usize = 12;
@@ -81,7 +81,10 @@ fn tortured(own: &Workshop, seed: u64) -> Finished {
                 }
             }
         });
+        // A run that never ends is a failure, not a test that never ends.
+        let begun = Instant::now();
         loop {
+            assert!(begun.elapsed() < Duration::from_mins(3), "seed {seed}: it does not end");
             let runner = own.start(&[&plan, "--agents", "scripted:3"]).wait_with_output().unwrap();
             let ran = crate::support::Ran::of(&runner);
             if matches!(ran.code, Some(0 | 1)) && ran.out.contains("run.finished") {
